@@ -1,0 +1,358 @@
+//! Options that several subcommands share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use deciban::data::{Kind, Schema};
+use deciban::decision::Costs;
+use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use deciban::posterior::Prior;
+use deciban::transform::Step;
+use deciban::{Error, Result};
+use deciban_data::{Files, Format, Options, Target};
+
+/// How tables are read.
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub struct ReadArgs {
+    /// csv, tsv, text (separated by blanks), jsonl, parquet, arrow or idx; found by extension unless given
+    #[arg(long)]
+    format: Option<Format>,
+    /// The character between fields of CSV; found from the first lines unless given
+    #[arg(long, value_name = "CHAR")]
+    separator: Option<char>,
+    /// The first line is data: columns are named c0, c1, ...
+    #[arg(long)]
+    no_header: bool,
+    /// Skip lines that begin with this character
+    #[arg(long, value_name = "CHAR")]
+    comment: Option<char>,
+    /// Cells that mean a missing value, instead of the usual (empty, ?, NA, N/A, NaN, null, None)
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    missing: Option<Vec<String>>,
+    /// Classes stand in the first column of this file, one row per row of the data
+    #[arg(long, value_name = "FILE", conflicts_with = "one_hot_target")]
+    labels: Option<String>,
+    /// Classes stand in these columns, one per class: 1 in the column of the class, 0 in the others
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    one_hot_target: Option<Vec<String>>,
+    /// A column of row weights
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
+}
+
+impl ReadArgs {
+    /// Options without features; `target` is the column of the classes, if any.
+    pub fn options(&self, target: Option<&str>) -> Options {
+        let default = Options::default();
+        let column = target.map_or(Target::None, |name| Target::Column(name.into()));
+        let target = match (&self.labels, &self.one_hot_target) {
+            (Some(file), _) => Target::Labels(file.clone()),
+            (None, Some(columns)) => Target::OneHot(columns.clone()),
+            (None, None) => column,
+        };
+        Options {
+            format: self.format,
+            separator: self.separator,
+            header: !self.no_header,
+            comment: self.comment,
+            missing: self.missing.clone().unwrap_or(default.missing.clone()),
+            target,
+            weight: self.weight.clone(),
+            ..default
+        }
+    }
+
+    /// Whether labels come from elsewhere than a column.
+    pub fn has_labels(&self) -> bool {
+        self.labels.is_some() || self.one_hot_target.is_some()
+    }
+}
+
+/// Which columns are learned from.
+#[derive(Args)]
+#[command(next_help_heading = "Columns")]
+pub struct ColumnArgs {
+    /// The column of the classes
+    #[arg(long, short, value_name = "COLUMN")]
+    target: Option<String>,
+    /// Make two classes of many: CLASS, and `not CLASS`
+    #[arg(long, value_name = "CLASS")]
+    versus_rest: Option<String>,
+    /// Learn from these columns only
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Leave these columns out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// These columns hold numbers
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    number: Vec<String>,
+    /// These columns hold categories
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    category: Vec<String>,
+}
+
+impl ColumnArgs {
+    /// Opens labelled rows to learn from.
+    pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
+        if self.target.is_none() && !read.has_labels() {
+            let mut message = "name the column of the classes".to_string();
+            if let Ok(columns) = deciban_data::peek_columns(paths, &read.options(None)) {
+                let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
+                message += &format!("; the columns are {}", shown.join(", "));
+                if columns.len() > 20 {
+                    message += &format!(" and {} more", columns.len() - 20);
+                }
+            }
+            return Err(Error::parameter("--target", message));
+        }
+        let kinds = [(&self.number, Kind::Number), (&self.category, Kind::Category)];
+        let kinds = kinds.iter().flat_map(|(names, kind)| names.iter().map(|name| (name.clone(), *kind))).collect();
+        let options = Options {
+            kinds,
+            ignore: self.ignore.clone(),
+            columns: self.columns.clone(),
+            versus_rest: self.versus_rest.clone(),
+            ..read.options(self.target.as_deref())
+        };
+        Files::open(paths, options)
+    }
+
+    /// Whether the order of the classes is free to be sorted.
+    pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
+        self.versus_rest.is_none() && read.one_hot_target.is_none()
+    }
+}
+
+/// Opens rows for a model: its columns by name, labels only if `labelled`.
+pub fn open_for_model(paths: &[String], read: &ReadArgs, schema: &Schema, labelled: bool) -> Result<Files> {
+    let mut options = read.options(labelled.then(|| schema.target()));
+    if let [not, class] = schema.classes()
+        && *not == format!("not {class}")
+    {
+        options.versus_rest = Some(class.clone());
+    }
+    Files::open_as(paths, options, schema)
+}
+
+/// The hyper-parameters of a Gaussian model.
+#[derive(Args)]
+#[command(next_help_heading = "Gaussian")]
+pub struct GaussianArgs {
+    /// What the covariances of the classes have in common
+    #[arg(long, value_parser = one_of(&Structure::ALL), default_value = "full")]
+    covariance: Structure,
+    /// How covariances are estimated: maximum likelihood, unbiased (n − 1), or integrated out (Student)
+    #[arg(long, value_parser = one_of(&Estimator::ALL), default_value = "ml")]
+    estimator: Estimator,
+    /// Shrink covariances towards a multiple of the identity: 0 to 1, or auto
+    #[arg(long, value_name = "G", default_value = "0")]
+    shrinkage: Strength,
+    /// Pool covariances with the one that all classes share: 0 to 1, or auto
+    #[arg(long, value_name = "L", default_value = "0")]
+    pooling: Strength,
+    /// Penalty on the precision matrix (graphical lasso on correlations): 0 is none
+    #[arg(long, value_name = "R", default_value_t = 0.0)]
+    sparse_precision: f64,
+    /// Scale columns to mean 0 and variance 1 first
+    #[arg(long)]
+    standardise: bool,
+    /// Map each column through its distribution to a normal one first (one more pass)
+    #[arg(long)]
+    gaussianise: bool,
+    /// Keep the N leading principal components
+    #[arg(long, value_name = "N")]
+    pca: Option<usize>,
+    /// Keep the N leading discriminant directions (after --pca, if both are given)
+    #[arg(long, value_name = "N")]
+    lda: Option<usize>,
+    /// Folds by which `auto` is settled
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    folds: Option<u64>,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// Takes one of the names of a list.
+fn one_of<T: Copy + Send + Sync + 'static>(list: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(list.iter().map(|(name, _)| *name));
+    // The parser lets only names of the list through.
+    names.map(move |name| list.iter().find(|(known, _)| *known == name).expect("a known name").1)
+}
+
+impl GaussianArgs {
+    pub fn family(&self) -> Gaussian {
+        let mut steps = Vec::new();
+        if self.standardise {
+            steps.push(Step::Standardise);
+        }
+        steps.extend(self.pca.map(Step::Pca));
+        steps.extend(self.lda.map(Step::Lda));
+        Gaussian {
+            covariance: self.covariance,
+            estimator: self.estimator,
+            shrinkage: self.shrinkage,
+            pooling: self.pooling,
+            sparse_precision: self.sparse_precision,
+            steps,
+        }
+    }
+
+    pub fn gaussianise(&self) -> bool {
+        self.gaussianise
+    }
+
+    pub fn folds(&self) -> usize {
+        let is_auto = self.shrinkage == Strength::Auto || self.pooling == Strength::Auto;
+        self.folds.map_or(if is_auto { 5 } else { 1 }, |folds| folds as usize)
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+}
+
+/// `uniform`, `empirical`, or `NAME=P,...`
+#[derive(Clone, Debug)]
+pub enum PriorArg {
+    Uniform,
+    Empirical,
+    Given(Vec<(String, f64)>),
+}
+
+impl std::str::FromStr for PriorArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "uniform" => return Ok(PriorArg::Uniform),
+            "empirical" => return Ok(PriorArg::Empirical),
+            _ => {}
+        }
+        let pair = |part: &str| {
+            let (name, p) = part.rsplit_once('=').ok_or("give uniform, empirical, or CLASS=P,CLASS=P,...")?;
+            let p: f64 = p.trim().parse().map_err(|_| format!("`{p}` is not a probability"))?;
+            Ok::<_, String>((name.trim().to_string(), p))
+        };
+        text.split(',').map(pair).collect::<Result<_, _>>().map(PriorArg::Given)
+    }
+}
+
+impl PriorArg {
+    /// The prior over the schema's classes; `own` is the model's.
+    pub fn resolve(&self, schema: &Schema, empirical: &Prior) -> Result<Prior> {
+        let pairs = match self {
+            PriorArg::Uniform => return Ok(Prior::uniform(schema.classes().len())),
+            PriorArg::Empirical => return Ok(empirical.clone()),
+            PriorArg::Given(pairs) => pairs,
+        };
+        let mut given: Vec<Option<f64>> = vec![None; schema.classes().len()];
+        for (name, p) in pairs {
+            let class = find_class(schema, name, "--prior")?;
+            if given[class].replace(*p).is_some() {
+                return Err(Error::parameter("--prior", format!("class `{name}` is given twice")));
+            }
+        }
+        // Classes that are not named share the rest, in their empirical proportion.
+        let rest = 1.0 - given.iter().flatten().sum::<f64>();
+        let open: f64 = empirical.probabilities().iter().zip(&given).filter(|(_, g)| g.is_none()).map(|(p, _)| p).sum();
+        if given.iter().all(Option::is_some) || rest < 0.0 || open <= 0.0 {
+            return Prior::new(&given.iter().map(|g| g.unwrap_or(0.0)).collect::<Vec<_>>());
+        }
+        let probabilities = given.iter().zip(empirical.probabilities()).map(|(g, p)| g.unwrap_or(rest * p / open));
+        Prior::new(&probabilities.collect::<Vec<_>>())
+    }
+}
+
+fn find_class(schema: &Schema, name: &str, option: &'static str) -> Result<usize> {
+    schema.class(name).ok_or_else(|| {
+        let known: Vec<String> = schema.classes().iter().map(|c| format!("`{c}`")).collect();
+        Error::parameter(option, format!("there is no class `{name}`: the classes are {}", known.join(", ")))
+    })
+}
+
+/// Prior and costs, plugged in after scoring.
+#[derive(Args)]
+#[command(next_help_heading = "Application")]
+pub struct DecisionArgs {
+    /// uniform, empirical (of the training data), or CLASS=P,...; classes not named share the rest
+    #[arg(long)]
+    prior: Option<PriorArg>,
+    /// Costs: `A>B=10,...` (a true A taken for B costs 10; 1 unless named), or a CSV file with a
+    /// row per action and a column per class
+    #[arg(long, value_name = "COSTS|FILE")]
+    costs: Option<String>,
+    /// Allow to decide for no class, at this cost
+    #[arg(long, value_name = "COST")]
+    reject: Option<f64>,
+}
+
+impl DecisionArgs {
+    pub fn prior(&self, schema: &Schema, model: &Prior, empirical: &Prior) -> Result<Prior> {
+        self.prior.as_ref().map_or(Ok(model.clone()), |prior| prior.resolve(schema, empirical))
+    }
+
+    pub fn has_costs(&self) -> bool {
+        self.costs.is_some() || self.reject.is_some()
+    }
+
+    pub fn costs(&self, schema: &Schema) -> Result<Costs> {
+        let costs = match &self.costs {
+            None => Costs::zero_one(schema.classes()),
+            Some(text) if PathBuf::from(text).is_file() => read_costs(text, schema)?,
+            Some(text) => parse_costs(text, schema)?,
+        };
+        match self.reject {
+            Some(cost) => costs.with_reject(cost),
+            None => Ok(costs),
+        }
+    }
+}
+
+fn parse_costs(text: &str, schema: &Schema) -> Result<Costs> {
+    let usage =
+        || Error::parameter("--costs", format!("`{text}` is neither a file nor of the form TRUE>DECIDED=COST,..."));
+    let mut costs = Costs::zero_one(schema.classes());
+    for part in text.split(',') {
+        let (pair, cost) = part.rsplit_once('=').ok_or_else(usage)?;
+        let (truth, decided) = pair.split_once('>').ok_or_else(usage)?;
+        let cost: f64 = cost.trim().parse().map_err(|_| usage())?;
+        let truth = find_class(schema, truth.trim(), "--costs")?;
+        costs.set(find_class(schema, decided.trim(), "--costs")?, truth, cost)?;
+    }
+    Ok(costs)
+}
+
+/// A header `action,CLASS,...` and a row per action.
+fn read_costs(path: &str, schema: &Schema) -> Result<Costs> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let wrong = |line: usize, message: String| Error::Input {
+        file: path.into(),
+        line: Some(line as u64 + 1),
+        column: None,
+        message,
+    };
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let (_, header) = lines.next().ok_or_else(|| wrong(0, "the file is empty".into()))?;
+    let order: Vec<usize> =
+        header.split(',').skip(1).map(|name| find_class(schema, name.trim(), "--costs")).collect::<Result<_>>()?;
+    if (0..schema.classes().len()).any(|c| order.iter().filter(|&&o| o == c).count() != 1) {
+        return Err(wrong(0, "the header must be `action` and then each class once".into()));
+    }
+    let (mut actions, mut matrix) = (Vec::new(), Vec::new());
+    for (n, line) in lines {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        if fields.len() != order.len() + 1 {
+            return Err(wrong(n, format!("{} fields, not {}", fields.len(), order.len() + 1)));
+        }
+        let mut row = vec![0.0; order.len()];
+        for (&class, field) in order.iter().zip(&fields[1..]) {
+            row[class] = field.parse().map_err(|_| wrong(n, format!("`{field}` is not a cost")))?;
+        }
+        actions.push(fields[0].to_string());
+        matrix.push(row);
+    }
+    Costs::new(actions, matrix)
+}

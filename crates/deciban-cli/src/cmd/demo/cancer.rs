@@ -1,0 +1,65 @@
+//! Breast cancer: the same model and evidence, decided under different costs.
+
+use std::path::PathBuf;
+
+use deciban::Result;
+use deciban::decision::Costs;
+use deciban::engine::Memory;
+use deciban::evaluate::Evaluation;
+use deciban::evidence::decibans;
+use deciban::family::gaussian::{Gaussian, Strength, Structure};
+use deciban::learn::{Classifier, Generative, Learner};
+use deciban::posterior::Prior;
+
+use super::Table as Data;
+use crate::table::{Table, number};
+
+/// 569 tumours × 30 measurements: UCI Breast Cancer Wisconsin (Diagnostic), CC BY 4.0.
+const CANCER: &str = include_str!("../../../../../examples/cancer.csv");
+
+pub fn run(_: Option<PathBuf>) -> Result<()> {
+    let tumours =
+        Data::parse(CANCER, "diagnosis", &["mean_texture", "mean_smoothness", "mean_area", "mean_concave_points"])?;
+    let (train, test) = (tumours.half(0), tumours.half(1));
+    let family = Gaussian { covariance: Structure::Full, shrinkage: Strength::Fixed(0.0), ..Gaussian::default() };
+    let learner = Generative::gaussian(train.schema.columns(), family)?;
+    let model = learner.learn(&Memory::new(train.schema.clone(), train.batch()?)?)?;
+    let evidence = model.evidence(&test.batch()?)?;
+    let classes = train.schema.classes().to_vec();
+    let (benign, malignant) = match classes[0].as_str() {
+        "benign" => (0, 1),
+        _ => (1, 0),
+    };
+
+    println!("Tumours, benign or malignant, by four measurements; every other one is kept for the test.");
+    println!("The evidence is computed once. Then each application brings its prior and its costs:\n");
+    let mut table = Table::new(["application", "malignant above", "missed", "false alarms", "cost per patient"]);
+    for (name, prior, miss) in [
+        ("a study: errors count alike", 0.37, 1.0),
+        ("clinic: a miss costs 1000", 0.37, 1000.0),
+        ("screening: 1 in 200 is ill", 0.005, 1000.0),
+    ] {
+        let mut weights = vec![1.0 - prior; 2];
+        weights[malignant] = prior;
+        let prior = Prior::new(&weights)?;
+        let mut costs = Costs::zero_one(&classes);
+        costs.set(benign, malignant, miss)?;
+        let mut e = Evaluation::new(&classes, &costs);
+        e.observe(&evidence.posterior(&prior), &test.classes, None, &costs)?;
+        let confusion = e.confusion();
+        // The threshold on the LLR of malignant over benign.
+        let p = prior.probabilities();
+        let threshold = decibans((p[benign] / (p[malignant] * miss)).ln());
+        let cells = [
+            name.to_string(),
+            format!("{threshold:+.1} dB"),
+            number(confusion[malignant][benign], 4),
+            number(confusion[benign][malignant], 4),
+            format!("{:.3}", e.expected_cost()),
+        ];
+        table.row(cells);
+    }
+    print!("{table}");
+    println!("\nWith a costly miss the threshold falls by 30 decibans and doubtful tumours are treated.");
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `deciban demo`: worked examples. Those without `--data` run on data inside the program.
+
+mod cancer;
+mod height;
+mod mnist;
+mod wine;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::data::{Batch, Schema};
+use deciban::{Error, Result};
+
+/// Worked examples, on data inside the program
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban demo
+  deciban demo height
+  deciban demo mnist --data ../shared/data/mnist")]
+pub struct Demo {
+    /// Which one; without a name, the list
+    name: Option<String>,
+    /// Where the data of the example lie, for those that are too large to be inside the program
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+}
+
+/// A worked example.
+struct Example {
+    name: &'static str,
+    about: &'static str,
+    run: fn(Option<PathBuf>) -> Result<()>,
+}
+
+/// Every example, one line each.
+const EXAMPLES: [Example; 4] = [
+    Example { name: "height", about: "one number, two classes: how a prior flips a decision", run: height::run },
+    Example { name: "wine", about: "three Italian wines from thirteen measurements", run: wine::run },
+    Example { name: "cancer", about: "when a miss costs 1000 times a false alarm", run: cancer::run },
+    Example { name: "mnist", about: "sixteen digit classifiers from one pass (needs --data)", run: mnist::run },
+];
+
+impl Demo {
+    pub fn run(self) -> Result<()> {
+        let Some(name) = self.name else {
+            println!("Worked examples; run one with `deciban demo NAME`:\n");
+            for example in &EXAMPLES {
+                println!("  {:<8} {}", example.name, example.about);
+            }
+            return Ok(());
+        };
+        let names: Vec<&str> = EXAMPLES.iter().map(|e| e.name).collect();
+        let example = EXAMPLES.iter().find(|e| e.name == name).ok_or_else(|| {
+            Error::parameter("demo", format!("there is no example `{name}`: there are {}", names.join(", ")))
+        })?;
+        (example.run)(self.data)
+    }
+}
+
+/// A small table inside the program: numbers, and a class in one column.
+struct Table {
+    schema: Schema,
+    values: Vec<f64>,
+    classes: Vec<u32>,
+}
+
+impl Table {
+    /// Parses plain CSV without quotes, as the embedded files are; `columns` are kept, all if empty.
+    fn parse(csv: &str, target: &str, columns: &[&str]) -> Result<Table> {
+        let wrong = |message: String| Error::Schema(format!("embedded data: {message}"));
+        let mut lines = csv.lines();
+        let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        let place = |name: &str| header.iter().position(|h| *h == name).ok_or_else(|| wrong(format!("no `{name}`")));
+        let class_at = place(target)?;
+        let kept: Vec<usize> = match columns {
+            [] => (0..header.len()).filter(|&j| j != class_at).collect(),
+            names => names.iter().map(|n| place(n)).collect::<Result<_>>()?,
+        };
+        let (mut values, mut classes, mut names) = (Vec::new(), Vec::new(), Vec::<String>::new());
+        for line in lines.filter(|line| !line.is_empty()) {
+            let fields: Vec<&str> = line.split(',').collect();
+            for &j in &kept {
+                let field = fields.get(j).copied().unwrap_or_default();
+                values.push(field.parse().map_err(|_| wrong(format!("`{field}` is not a number")))?);
+            }
+            let class = fields.get(class_at).copied().unwrap_or_default();
+            let code = names.iter().position(|n| n == class).unwrap_or_else(|| {
+                names.push(class.into());
+                names.len() - 1
+            });
+            classes.push(code as u32);
+        }
+        let columns: Vec<String> = kept.iter().map(|&j| header[j].to_string()).collect();
+        Ok(Table { schema: Schema::numbers(&columns, target, &names)?, values, classes })
+    }
+
+    fn width(&self) -> usize {
+        self.schema.columns().len()
+    }
+
+    fn batch(&self) -> Result<Batch<'_>> {
+        Batch::new(self.classes.len()).row_major(&self.values[..], self.width())?.classes(&self.classes)
+    }
+
+    /// Every other row, from the first or the second on: to learn from and to test on.
+    fn half(&self, from: usize) -> Table {
+        let rows = (from..self.classes.len()).step_by(2);
+        let row = |i: usize| self.values[i * self.width()..(i + 1) * self.width()].iter().copied();
+        Table {
+            schema: self.schema.clone(),
+            values: rows.clone().flat_map(row).collect(),
+            classes: rows.map(|i| self.classes[i]).collect(),
+        }
+    }
+}

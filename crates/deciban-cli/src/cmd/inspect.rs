@@ -1,0 +1,201 @@
+//! `deciban inspect`: the parameters of a model, written out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::data::Schema;
+use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
+use deciban::file::Archive;
+use deciban::learn::{Classifier, GenerativeModel, Model, Statistics};
+use deciban::numerics::Matrix;
+use deciban::posterior::Prior;
+use deciban::{Error, Result};
+use serde_json::{Value, json};
+
+use crate::describe;
+use crate::table::{Table, number};
+
+/// Show what a model or statistics file holds: means, covariances, and the classifier written out
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban inspect wine.deciban
+  deciban inspect wine.deciban --forms
+  deciban inspect wine.deciban --versus Barolo,Barbera
+  deciban inspect wine.deciban --json
+
+--forms writes the classifier out in the units of the data: for a tied covariance the linear
+w·x + w0 and the softmax weights of each class, otherwise the quadratic x'Ax + b'x + c of each
+pair of classes, log-likelihood ratios in nats.")]
+pub struct Inspect {
+    /// A model or statistics file
+    file: PathBuf,
+    /// Write the classifier out as linear or quadratic forms
+    #[arg(long)]
+    forms: bool,
+    /// Write out the log-likelihood ratio of two classes
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    versus: Option<Vec<String>>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub fn run(self) -> Result<()> {
+        if Archive::kind_of(&self.file).as_deref() == Some("statistics") {
+            let statistics = Statistics::load(&self.file)?;
+            match self.json {
+                true => println!("{:#}", statistics_json(&statistics)),
+                false => print!("{}", describe::statistics(&self.file, &statistics)),
+            }
+            return Ok(());
+        }
+        let Model::Generative(model) = Model::load(&self.file)?;
+        if self.json {
+            println!("{:#}", model_json(&model)?);
+            return Ok(());
+        }
+        let schema = model.schema();
+        let density = plain_density(&model, self.forms || self.versus.is_some())?;
+        if let Some(pair) = &self.versus {
+            let class = |name: &str| {
+                let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
+                schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
+            };
+            let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
+            print!("{}", versus(density, schema, class(a)?, class(b)?)?);
+            return Ok(());
+        }
+        print!("{}", describe::model(&model));
+        if self.forms {
+            println!();
+            print!("{}", forms(density, schema, model.prior())?);
+        }
+        Ok(())
+    }
+}
+
+/// The density, unless its columns are gaussianised, which no form in their units can express.
+fn plain_density(model: &GenerativeModel, forms: bool) -> Result<&GaussianDensity> {
+    if forms && model.blocks()[0].block.gaussianise.is_some() {
+        return Err(Error::parameter("--forms", "a model with --gaussianise is not a form of the columns"));
+    }
+    Ok(describe::gaussian(model).1)
+}
+
+/// Linear and softmax weights for a tied covariance, else every pair's quadratic form.
+pub fn forms(density: &GaussianDensity, schema: &Schema, prior: &Prior) -> Result<String> {
+    let classes = schema.classes();
+    if density.is_tied() {
+        return Ok(linear_table(&density.linear()?, schema, prior));
+    }
+    let mut text = String::new();
+    for a in 0..classes.len() {
+        for b in a + 1..classes.len() {
+            text += &versus(density, schema, a, b)?;
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+fn linear_table(forms: &[LinearForm], schema: &Schema, prior: &Prior) -> String {
+    let header = |first: &str| Table::new([first.to_string()].into_iter().chain(schema.classes().iter().cloned()));
+    let mut table = header("linear: w·x + w0");
+    for (j, column) in schema.columns().iter().enumerate() {
+        table.row([format!("w {}", column.name)].into_iter().chain(forms.iter().map(|f| number(f.w[j], 6))));
+    }
+    table.row(["w0".to_string()].into_iter().chain(forms.iter().map(|f| number(f.w0, 6))));
+    let with_prior = forms.iter().zip(prior.probabilities()).map(|(f, p)| number(f.w0 + p.ln(), 6));
+    table.row(["w0 + ln prior (softmax)".to_string()].into_iter().chain(with_prior));
+    let two = match forms {
+        [a, b] => {
+            let mut table =
+                Table::new([format!("LLR {} over {}", schema.classes()[1], schema.classes()[0]), "nats".into()]);
+            for (j, column) in schema.columns().iter().enumerate() {
+                table.row([format!("w {}", column.name), number(b.w[j] - a.w[j], 6)]);
+            }
+            table.row(["w0".to_string(), number(b.w0 - a.w0, 6)]);
+            format!("\n{table}")
+        }
+        _ => String::new(),
+    };
+    format!("{table}{two}")
+}
+
+fn versus(density: &GaussianDensity, schema: &Schema, a: usize, b: usize) -> Result<String> {
+    let QuadraticForm { a: matrix, b: weights, c } = density.quadratic(a, b)?;
+    let classes = schema.classes();
+    let names = schema.names();
+    let title = format!("LLR {} over {}, in nats: x'Ax + b'x + c", classes[a], classes[b]);
+    let mut table =
+        Table::new(["b".to_string(), String::new(), "A".to_string()].into_iter().chain(names.iter().cloned()));
+    for (i, name) in names.iter().enumerate() {
+        let row = (0..names.len()).map(|j| number(matrix[(i, j)], 5));
+        table.row([name.clone(), number(weights[i], 6), String::new()].into_iter().chain(row));
+    }
+    Ok(format!("{title}\nc = {}\n{table}", number(c, 6)))
+}
+
+fn rows_of(matrix: &Matrix) -> Vec<Vec<f64>> {
+    (0..matrix.rows()).map(|i| (0..matrix.columns()).map(|j| matrix[(i, j)]).collect()).collect()
+}
+
+fn model_json(model: &GenerativeModel) -> Result<Value> {
+    let schema = model.schema();
+    let density = describe::gaussian(model).1;
+    let classes: Vec<Value> = (0..schema.classes().len())
+        .map(|c| {
+            json!({
+                "class": schema.classes()[c],
+                "rows": model.rows()[c],
+                "prior": model.prior().probabilities()[c],
+                "mean": density.mean(c),
+                "covariance": rows_of(&density.covariance(c)),
+            })
+        })
+        .collect();
+    let mut all = json!({
+        "model": "gaussian",
+        "options": describe::options_json(model),
+        "target": schema.target(),
+        "columns": schema.names(),
+        "space": describe::space(model),
+        "classes": classes,
+    });
+    // Student densities and gaussianised columns have no such forms.
+    if plain_density(model, true).is_ok() {
+        if let Ok(forms) = density.linear() {
+            let entry = |(class, form): (&String, &LinearForm)| json!({ "class": class, "w": form.w, "w0": form.w0 });
+            all["linear"] = schema.classes().iter().zip(&forms).map(entry).collect();
+        }
+        if let Ok(first) = density.quadratic(0, 1) {
+            let mut pairs = vec![quadratic_json(schema, 0, 1, &first)];
+            for a in 0..schema.classes().len() {
+                for b in a + 1..schema.classes().len() {
+                    if (a, b) != (0, 1) {
+                        pairs.push(quadratic_json(schema, a, b, &density.quadratic(a, b)?));
+                    }
+                }
+            }
+            all["quadratic"] = Value::Array(pairs);
+        }
+    }
+    Ok(all)
+}
+
+fn quadratic_json(schema: &Schema, a: usize, b: usize, form: &QuadraticForm) -> Value {
+    let classes = schema.classes();
+    json!({ "of": classes[a], "over": classes[b], "A": rows_of(&form.a), "b": form.b, "c": form.c })
+}
+
+fn statistics_json(statistics: &Statistics) -> Value {
+    json!({
+        "target": statistics.schema().target(),
+        "columns": statistics.schema().names(),
+        "classes": statistics.schema().classes(),
+        "rows": statistics.summary().rows(),
+        "weights": statistics.summary().weights(),
+        "folds": statistics.summary().folds(),
+    })
+}

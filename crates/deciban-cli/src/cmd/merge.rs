@@ -1,0 +1,31 @@
+//! `deciban merge`: the sum of statistics files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::Result;
+
+use crate::cmd::fit::load_statistics;
+use crate::describe;
+
+/// Add statistics files: the result is that of all their rows together
+#[derive(Args)]
+#[command(after_help = "Example:
+  deciban merge a.stats b.stats -o both.stats")]
+pub struct Merge {
+    /// Statistics files
+    #[arg(required = true, value_name = "STATS")]
+    files: Vec<PathBuf>,
+    /// Write the sum to this file
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Merge {
+    pub fn run(self) -> Result<()> {
+        let statistics = load_statistics(&self.files)?;
+        statistics.save(&self.output)?;
+        eprint!("{}", describe::statistics(&self.output, &statistics));
+        Ok(())
+    }
+}

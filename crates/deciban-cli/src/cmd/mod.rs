@@ -1,0 +1,43 @@
+//! The subcommands, one file each.
+
+mod demo;
+mod evaluate;
+mod fit;
+mod forget;
+mod inspect;
+mod merge;
+mod predict;
+mod sample;
+mod stats;
+
+use deciban::Result;
+
+/// Every subcommand, in the order of the help.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    Fit(fit::Fit),
+    Predict(predict::Predict),
+    Evaluate(evaluate::Evaluate),
+    Inspect(inspect::Inspect),
+    Sample(sample::Sample),
+    Stats(stats::Stats),
+    Merge(merge::Merge),
+    Forget(forget::Forget),
+    Demo(demo::Demo),
+}
+
+impl Command {
+    pub fn run(self) -> Result<()> {
+        match self {
+            Command::Fit(command) => command.run(),
+            Command::Predict(command) => command.run(),
+            Command::Evaluate(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Sample(command) => command.run(),
+            Command::Stats(command) => command.run(),
+            Command::Merge(command) => command.run(),
+            Command::Forget(command) => command.run(),
+            Command::Demo(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `deciban predict`: a decision and posteriors for every row.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::data::Batch;
+use deciban::decision::Costs;
+use deciban::evidence::decibans;
+use deciban::learn::{Classifier, Model};
+use deciban::posterior::Prior;
+use deciban::{Error, Result};
+use serde_json::{Map, Value, json};
+
+use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::progress::Progress;
+use crate::table::exact;
+
+/// Decide about new rows: decision and posterior of each class, as CSV
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban predict wine.deciban new.csv
+  deciban predict wine.deciban new.csv --prior Barolo=0.1 --evidence
+  deciban predict cancer.deciban new.csv --costs 'malignant>benign=1000' --reject 0.2
+  cat new.csv | deciban predict wine.deciban - --json")]
+pub struct Predict {
+    /// A model file
+    model: PathBuf,
+    /// Tables: files, globs, or - for standard input
+    #[arg(required = true, value_name = "DATA")]
+    data: Vec<String>,
+    /// Add the log-likelihood ratio of each class against the others, in decibans
+    #[arg(long)]
+    evidence: bool,
+    /// Add log p(x), low for outliers
+    #[arg(long)]
+    density: bool,
+    /// Print one JSON object per row
+    #[arg(long)]
+    json: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    decision: DecisionArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// What is printed for each row, settled once.
+struct Form {
+    model: Model,
+    prior: Prior,
+    costs: Costs,
+    evidence: bool,
+    density: bool,
+    risk: bool,
+    json: bool,
+    names: Vec<String>,
+}
+
+impl Predict {
+    pub fn run(self) -> Result<()> {
+        let model = Model::load(&self.model)?;
+        let mut files = open_for_model(&self.data, &self.read, model.schema(), false)?;
+        let form = self.form(model)?;
+        let _progress = Progress::watch(&mut files, "predicting");
+        let target = self.output.clone().unwrap_or("standard output".into());
+        let failed = |e| Error::io(&target, e);
+        let mut undefined = 0;
+        let mut write_all = |out: &mut dyn Write| -> Result<()> {
+            if !form.json {
+                writeln!(out, "{}", form.names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(","))
+                    .map_err(failed)?;
+            }
+            files.map_in_order(
+                |batch| form.rows(batch),
+                |(text, zero_over_zero)| {
+                    undefined += zero_over_zero;
+                    out.write_all(text.as_bytes()).map_err(failed)
+                },
+            )?;
+            out.flush().map_err(failed)
+        };
+        match &self.output {
+            None => write_all(&mut std::io::BufWriter::new(std::io::stdout().lock()))?,
+            Some(path) => {
+                // Whole or not at all: a temporary file in the same folder takes the name at the end.
+                let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+                let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+                write_all(&mut std::io::BufWriter::new(&mut file))?;
+                file.persist(path).map_err(|e| failed(e.error))?;
+            }
+        }
+        if undefined > 0 {
+            eprintln!(
+                "warning: {undefined} rows are impossible under every class with a prior above 0: \
+                 their posterior is 0/0 and they have no decision"
+            );
+        }
+        Ok(())
+    }
+
+    fn form(&self, model: Model) -> Result<Form> {
+        let schema = model.schema();
+        let mut names = vec!["decision".to_string()];
+        names.extend(schema.classes().iter().map(|c| format!("p({c})")));
+        if self.evidence {
+            names.extend(schema.classes().iter().map(|c| format!("evidence({c})")));
+        }
+        if self.density {
+            names.push("log p(x)".into());
+        }
+        if self.decision.has_costs() {
+            names.push("risk".into());
+        }
+        let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
+        let costs = self.decision.costs(schema)?;
+        let (evidence, density, json) = (self.evidence, self.density, self.json);
+        Ok(Form { prior, costs, evidence, density, risk: self.decision.has_costs(), json, names, model })
+    }
+}
+
+impl Form {
+    /// The text of a batch's rows, and how many of them have no posterior.
+    fn rows(&self, batch: &Batch<'_>) -> Result<(String, usize)> {
+        let evidence = self.model.evidence(batch)?;
+        let posterior = evidence.posterior(&self.prior);
+        let decisions = posterior.decide(&self.costs);
+        let density = if self.density { evidence.log_density(&self.prior) } else { Vec::new() };
+        let mut text = String::with_capacity(decisions.len() * 24 * self.names.len());
+        for (row, decision) in decisions.iter().enumerate() {
+            let action = decision.action.map_or("", |a| self.costs.actions()[a].as_str());
+            let mut numbers = posterior.row(row);
+            if self.evidence {
+                numbers.extend((0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))));
+            }
+            numbers.extend(density.get(row));
+            numbers.extend(self.risk.then_some(decision.risk));
+            if self.json {
+                let values = numbers.iter().map(|x| json!(x));
+                let decided = decision.action.map_or(Value::Null, |_| json!(action));
+                let object: Map<String, Value> =
+                    self.names.iter().cloned().zip(std::iter::once(decided).chain(values)).collect();
+                text += &Value::Object(object).to_string();
+            } else {
+                text += &quoted(action);
+                for x in numbers {
+                    text.push(',');
+                    if !x.is_nan() {
+                        text += &exact(x);
+                    }
+                }
+            }
+            text.push('\n');
+        }
+        Ok((text, posterior.undefined()))
+    }
+}
+
+/// A CSV field.
+pub fn quoted(field: &str) -> String {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_string(),
+    }
+}

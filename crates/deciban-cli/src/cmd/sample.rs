@@ -1,0 +1,70 @@
+//! `deciban sample`: new labelled rows from a model.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::learn::{Classifier, Model};
+use deciban::numerics::Random;
+use deciban::{Error, Result};
+
+use crate::args::PriorArg;
+use crate::cmd::predict::quoted;
+use crate::table::exact;
+
+/// Draw new labelled rows from a generative model, as CSV
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban sample wine.deciban -n 100 > new-wines.csv
+  deciban sample wine.deciban -n 100 --class Barolo --seed 7")]
+pub struct Sample {
+    /// A model file
+    model: PathBuf,
+    /// How many rows
+    #[arg(short, long, default_value_t = 10)]
+    number: u64,
+    /// Rows of this class only
+    #[arg(long)]
+    class: Option<String>,
+    /// The prior of the classes: the model's unless given
+    #[arg(long)]
+    prior: Option<PriorArg>,
+    /// The seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Sample {
+    pub fn run(self) -> Result<()> {
+        let model = Model::load(&self.model)?;
+        let Model::Generative(generative) = &model;
+        let schema = model.schema();
+        let prior = match &self.prior {
+            Some(prior) => prior.resolve(schema, model.empirical())?,
+            None => model.prior().clone(),
+        };
+        let class = match &self.class {
+            None => None,
+            Some(name) => Some(schema.class(name).ok_or_else(|| {
+                Error::parameter(
+                    "--class",
+                    format!("there is no class `{name}`: there are {}", schema.classes().join(", ")),
+                )
+            })?),
+        };
+        let mut random = Random::new(self.seed);
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let failed = |e| Error::io("standard output", e);
+        let mut names: Vec<String> = schema.names().iter().map(|name| quoted(name)).collect();
+        names.push(quoted(schema.target()));
+        writeln!(out, "{}", names.join(",")).map_err(failed)?;
+        for _ in 0..self.number {
+            let class = class.unwrap_or_else(|| random.pick(prior.probabilities()));
+            let row = generative.sample(class, &mut random)?;
+            let mut cells: Vec<String> = row.iter().map(|x| exact(*x)).collect();
+            cells.push(quoted(&schema.classes()[class]));
+            writeln!(out, "{}", cells.join(",")).map_err(failed)?;
+        }
+        out.flush().map_err(failed)
+    }
+}

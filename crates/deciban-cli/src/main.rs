@@ -1,0 +1,29 @@
+//! The program `deciban`: one file per subcommand in `cmd/`, what they share beside this file.
+
+mod args;
+mod cmd;
+mod describe;
+mod progress;
+mod table;
+
+use clap::Parser;
+
+/// Probabilistic classification: evidence in decibans, priors and costs at prediction time.
+#[derive(Parser)]
+#[command(name = "deciban", version, arg_required_else_help = true, max_term_width = 100)]
+struct Program {
+    #[command(subcommand)]
+    command: cmd::Command,
+}
+
+fn main() {
+    let program = Program::parse();
+    if let Err(error) = program.command.run() {
+        // A reader that has seen enough (`| head`) is no failure.
+        if matches!(&error, deciban::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe) {
+            return;
+        }
+        eprintln!("deciban: {error}");
+        std::process::exit(1);
+    }
+}

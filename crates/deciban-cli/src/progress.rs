@@ -1,0 +1,40 @@
+//! A progress bar on standard error, on a terminal only.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use deciban_data::Files;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+
+/// Shows how much of the input has been read until it is dropped.
+pub struct Progress {
+    bar: Arc<ProgressBar>,
+}
+
+impl Progress {
+    pub fn watch(files: &mut Files, what: &'static str) -> Option<Progress> {
+        if !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let bar = Arc::new(ProgressBar::new(0));
+        bar.set_message(what);
+        let style =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes} {eta}"));
+        let shared = bar.clone();
+        files.on_progress(Box::new(move |read, total| {
+            match total {
+                Some(total) => shared.set_length(total),
+                None => shared.set_message(format!("{what} {}", HumanBytes(read))),
+            }
+            shared.set_position(read);
+        }));
+        Some(Progress { bar })
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,112 @@
+//! A parsed block that knows its place in the whole input: ready to become a [`Batch`].
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use deciban::data::{Batch, MISSING};
+use deciban::{Error, Result};
+
+use crate::cells::{Cells, Parsed};
+use crate::layout::Layout;
+use crate::plan::Plan;
+
+/// Some rows of the input.
+pub(crate) struct Block {
+    /// Which block of the input this is.
+    pub index: usize,
+    /// The number of its first row in the whole input, from 0.
+    pub first_row: u64,
+    /// The line of its first row in its file, from 1.
+    pub first_line: u64,
+    pub layout: Arc<Layout>,
+    pub parsed: Parsed,
+    /// For slots with codes: from the block's own codes to those of the whole input.
+    pub maps: Vec<(usize, Vec<u32>)>,
+    /// Class codes from another file.
+    pub labels: Option<Vec<u32>>,
+}
+
+impl Block {
+    /// Replaces the block's own codes by those of the whole input.
+    pub fn recode(&mut self) {
+        for (slot, map) in self.maps.drain(..) {
+            if let Cells::Codes { codes, .. } = &mut self.parsed.cells[slot] {
+                codes.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = map[*code as usize]);
+            }
+        }
+    }
+
+    /// The rows as the library sees them; [`recode`](Block::recode) comes first.
+    fn batch(&self, plan: &Plan) -> Result<Batch<'_>> {
+        let mut batch = Batch::new(self.parsed.rows).first_row(self.first_row);
+        for cells in &self.parsed.cells[..plan.features.len()] {
+            batch = match cells {
+                Cells::Numbers(numbers) => batch.column(&numbers[..])?,
+                Cells::Codes { codes, .. } => batch.codes(codes)?,
+                Cells::Bytes { start, stride } => batch.strided(&self.parsed.matrix[..], *start, *stride as isize)?,
+            };
+        }
+        if let Some(Cells::Codes { codes, .. }) = plan.class.map(|slot| &self.parsed.cells[slot]) {
+            batch = batch.classes(codes)?;
+        }
+        if let Some(labels) = &self.labels {
+            batch = batch.classes(labels)?;
+        }
+        Ok(batch)
+    }
+
+    /// The weights, which the caller keeps while it uses the batch.
+    fn weights(&self, plan: &Plan) -> Option<Cow<'_, [f64]>> {
+        match &self.parsed.cells[plan.weight?] {
+            Cells::Numbers(numbers) => Some(Cow::Borrowed(numbers)),
+            Cells::Bytes { start, stride } => {
+                let bytes = self.parsed.matrix[*start..].iter().step_by(*stride);
+                Some(Cow::Owned(bytes.map(|byte| f64::from(*byte)).collect()))
+            }
+            Cells::Codes { .. } => None, // A weight is a number.
+        }
+    }
+
+    /// Runs `use_batch` on the rows; its errors name the file and the line.
+    pub fn with_batch<T>(&self, plan: &Plan, use_batch: impl FnOnce(&Batch<'_>) -> Result<T>) -> Result<T> {
+        let weights = self.weights(plan);
+        let batch = self.batch(plan).and_then(|batch| match &weights {
+            Some(weights) => batch.weights(weights),
+            None => Ok(batch),
+        });
+        batch.and_then(|batch| use_batch(&batch)).map_err(|e| self.locate(e, plan))
+    }
+
+    /// The error with file and line in place of a row number.
+    fn locate(&self, error: Error, plan: &Plan) -> Error {
+        let (row, column, message) = match &error {
+            Error::Missing { column, row, remedy } => (*row, column.clone(), format!("the cell is missing; {remedy}")),
+            Error::Infinite { column, row } => {
+                (*row, column.clone(), "the number is infinite; mark it as missing or remove the row".to_string())
+            }
+            Error::Weight { row, weight } => {
+                let column = plan.weight.map(|slot| plan.slots[slot].name.clone()).unwrap_or_default();
+                let message = match weight.is_nan() {
+                    true => "the weight is missing: fill it in or remove the row".to_string(),
+                    false => format!("the weight {weight} is not a finite number of at least 0"),
+                };
+                (*row, column, message)
+            }
+            _ => return error,
+        };
+        match row.checked_sub(self.first_row + 1) {
+            Some(row) if row < self.parsed.rows as u64 => self.refuse(Some(row as usize), Some(&column), message),
+            _ => error, // The row of somebody else's count.
+        }
+    }
+
+    /// The error of a row.
+    pub fn refuse(&self, row: Option<usize>, column: Option<&str>, message: String) -> Error {
+        Error::Input {
+            file: self.layout.file.clone(),
+            line: row.map(|row| self.first_line + self.parsed.line(row)),
+            column: column.map(String::from),
+            message,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a block becomes: its cells by column, with dictionaries of its own for categories, and the
+//! line of each row. A slot is a column that is wanted: a feature, the target, the weight.
+
+use deciban::data::MISSING;
+use deciban::{Error, Result};
+
+use crate::dictionary::Dictionary;
+use crate::number;
+use crate::plan::Plan;
+
+/// The cells of one slot.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    /// NaN is missing.
+    Numbers(Vec<f64>),
+    /// Codes in the block's own dictionary, or [`MISSING`].
+    Codes { codes: Vec<u32>, levels: Dictionary },
+    /// Every `stride`th byte of [`Parsed::matrix`] from `start`: idx files are never widened.
+    Bytes { start: usize, stride: usize },
+}
+
+/// What is wrong with a row of a block.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The row's line, counted from 0 at the block's beginning.
+    pub line: u64,
+    pub column: Option<String>,
+    pub message: String,
+}
+
+/// A block, parsed. After a fault the rest of the block is left out, and nothing of it is used.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub rows: usize,
+    /// By slot of the plan.
+    pub cells: Vec<Cells>,
+    pub matrix: Vec<u8>,
+    /// The line of each row within the block; empty where every row is a line.
+    pub lines: Vec<u32>,
+    /// How many lines the block has.
+    pub line_count: u64,
+    pub fault: Option<Fault>,
+}
+
+impl Parsed {
+    /// No rows yet, room for `capacity`.
+    pub fn new(plan: &Plan, capacity: usize) -> Self {
+        let cells = plan.slots.iter().map(|slot| match slot.is_code {
+            true => Cells::Codes { codes: Vec::with_capacity(capacity), levels: Dictionary::default() },
+            false => Cells::Numbers(Vec::with_capacity(capacity)),
+        });
+        let lines = Vec::with_capacity(capacity);
+        Parsed { rows: 0, cells: cells.collect(), matrix: Vec::new(), lines, line_count: 0, fault: None }
+    }
+
+    /// The line of a row, counted from 0 at the block's beginning.
+    pub fn line(&self, row: usize) -> u64 {
+        self.lines.get(row).map_or(row as u64, |line| u64::from(*line))
+    }
+
+    /// Adds a cell given as text.
+    #[inline]
+    pub fn push_text(&mut self, slot: usize, text: &[u8], plan: &Plan) -> Result<(), String> {
+        match &mut self.cells[slot] {
+            Cells::Codes { codes, levels } => codes.push(levels.code(text)),
+            Cells::Numbers(numbers) => numbers.push(read_number(text, slot, plan)?),
+            Cells::Bytes { .. } => {} // Only idx has them, and it has no text.
+        }
+        Ok(())
+    }
+
+    /// Adds a cell given as a number.
+    #[inline]
+    pub fn push_number(&mut self, slot: usize, number: f64, plan: &Plan) -> Result<(), String> {
+        match &mut self.cells[slot] {
+            Cells::Numbers(numbers) => numbers.push(check_number(number, plan)?),
+            Cells::Codes { codes, .. } if number.is_nan() => codes.push(MISSING),
+            Cells::Codes { codes, levels } => codes.push(levels.code(number::shortest(number).as_bytes())),
+            Cells::Bytes { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a cell that is missing.
+    pub fn push_missing(&mut self, slot: usize) {
+        match &mut self.cells[slot] {
+            Cells::Numbers(numbers) => numbers.push(f64::NAN),
+            Cells::Codes { codes, .. } => codes.push(MISSING),
+            Cells::Bytes { .. } => {}
+        }
+    }
+
+    /// Remembers a fault, unless an earlier row has one.
+    pub fn blame(&mut self, line: u64, column: Option<&str>, message: String) {
+        if self.fault.as_ref().is_none_or(|fault| line < fault.line) {
+            self.fault = Some(Fault { line, column: column.map(String::from), message });
+        }
+    }
+
+    /// What remains to be done once all cells are there: text is checked once per level, and
+    /// one-hot columns become class codes.
+    pub fn finish(mut self, plan: &Plan) -> Self {
+        let mut broken = Vec::new();
+        for (cells, slot) in self.cells.iter().zip(&plan.slots) {
+            let Cells::Codes { codes, levels } = cells else { continue };
+            let foreign = levels.iter().position(|text| std::str::from_utf8(text).is_err());
+            let Some(row) = foreign.and_then(|code| codes.iter().position(|c| *c == code as u32)) else { continue };
+            broken.push((self.line(row), slot.name.clone()));
+        }
+        for (line, name) in broken {
+            self.blame(line, Some(&name), NOT_UTF8.into());
+        }
+        if self.fault.is_none() && !plan.one_hot.is_empty() {
+            self.join_one_hot(plan);
+        }
+        self
+    }
+
+    /// The number in a cell, whatever holds it.
+    fn number(&self, slot: usize, row: usize) -> f64 {
+        match &self.cells[slot] {
+            Cells::Numbers(numbers) => numbers[row],
+            Cells::Bytes { start, stride } => f64::from(self.matrix[start + row * stride]),
+            Cells::Codes { .. } => f64::NAN, // One-hot columns are numbers.
+        }
+    }
+
+    /// Exactly one of the columns is 1 and the others are 0: its place is the code of the class.
+    fn join_one_hot(&mut self, plan: &Plan) {
+        let names: Vec<&str> = plan.one_hot.clone().map(|slot| plan.slots[slot].name.as_str()).collect();
+        let mut codes = Vec::with_capacity(self.rows);
+        for row in 0..self.rows {
+            let cells: Vec<f64> = plan.one_hot.clone().map(|slot| self.number(slot, row)).collect();
+            if cells.iter().all(|x| x.is_nan()) {
+                codes.push(MISSING);
+                continue;
+            }
+            let ones: Vec<usize> = (0..cells.len()).filter(|i| cells[*i] == 1.0).collect();
+            if ones.len() == 1 && cells.iter().filter(|x| **x == 0.0).count() == cells.len() - 1 {
+                codes.push(ones[0] as u32);
+                continue;
+            }
+            let odd = cells.iter().position(|x| *x != 0.0 && *x != 1.0);
+            let message = match (odd, ones.len()) {
+                (Some(odd), _) if cells[odd].is_nan() => format!("the cell of `{}` is missing", names[odd]),
+                (Some(odd), _) => format!("the cell of `{}` is {}, not 0 or 1", names[odd], cells[odd]),
+                (None, 0) => "all are 0".into(),
+                (None, _) => format!("`{}` and `{}` are both 1", names[ones[0]], names[ones[1]]),
+            };
+            let columns = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let message = format!("exactly one of {columns} must be 1, the others 0: {message}");
+            self.blame(self.line(row), None, message);
+            return;
+        }
+        self.cells.push(Cells::Codes { codes, levels: Dictionary::of(&names) });
+    }
+}
+
+/// The error of text in another encoding.
+pub(crate) const NOT_UTF8: &str = "the text is not UTF-8: convert the file, as with `iconv -f latin1 -t utf-8`";
+
+/// A cell of a number column.
+fn read_number(text: &[u8], slot: usize, plan: &Plan) -> Result<f64, String> {
+    let text = text.trim_ascii();
+    if plan.missing.has(text) {
+        return Ok(f64::NAN);
+    }
+    match number::parse(text) {
+        Some(number) if number.is_infinite() => Err(infinite(&String::from_utf8_lossy(text))),
+        Some(number) => check_number(number, plan),
+        None if std::str::from_utf8(text).is_err() => Err(NOT_UTF8.into()),
+        None => {
+            let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+            Err(format!("`{shown}` is not a number{}", plan.slots[slot].why_number))
+        }
+    }
+}
+
+/// Refuses infinity; a number that marks a missing cell becomes NaN.
+#[inline]
+pub(crate) fn check_number(number: f64, plan: &Plan) -> Result<f64, String> {
+    if number.is_infinite() {
+        return Err(infinite(&number.to_string()));
+    }
+    Ok(if plan.missing.has_number(number) { f64::NAN } else { number })
+}
+
+fn infinite(text: &str) -> String {
+    format!("`{text}` is an infinite number: mark it as missing or remove the row")
+}
+
+/// The cells that stand for a missing value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Missing {
+    texts: Vec<Vec<u8>>,
+    /// `-999` marks `-999.0` as well.
+    numbers: Vec<f64>,
+}
+
+impl Missing {
+    pub fn new(markers: &[String]) -> Self {
+        let texts: Vec<Vec<u8>> = markers.iter().map(|marker| marker.trim().as_bytes().to_vec()).collect();
+        let numbers = texts.iter().filter_map(|text| number::parse(text)).filter(|x| x.is_finite()).collect();
+        Missing { texts, numbers }
+    }
+
+    pub fn has(&self, text: &[u8]) -> bool {
+        self.texts.iter().any(|marker| marker == text)
+    }
+
+    #[inline]
+    pub fn has_number(&self, number: f64) -> bool {
+        !self.numbers.is_empty() && self.numbers.contains(&number)
+    }
+}
+
+impl Fault {
+    /// The error, once the block's first line is known.
+    pub fn error(self, file: &str, first_line: u64) -> Error {
+        Error::Input {
+            file: file.into(),
+            line: Some(first_line + self.line),
+            column: self.column,
+            message: self.message,
+        }
+    }
+}

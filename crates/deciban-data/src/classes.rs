@@ -1,0 +1,137 @@
+//! Names of classes and levels to codes, for the whole input. Done in order of the rows, once per
+//! level of each block, so that codes follow the first appearance in the input.
+
+use deciban::data::MISSING;
+use deciban::{Error, Result};
+
+use crate::cells::Missing;
+use crate::dictionary::Dictionary;
+use crate::names::list;
+
+/// A category may have this many levels; more of them are identifiers, or numbers in disguise.
+const MOST: usize = 1 << 18;
+
+/// How many other classes an error lists.
+const SHOWN: usize = 8;
+
+/// The levels of a column, or the classes.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    names: Dictionary,
+    /// Whether new names are strangers.
+    fixed: bool,
+    /// Makes `not X` and `X` of all names.
+    versus: Option<Versus>,
+}
+
+#[derive(Debug)]
+struct Versus {
+    name: String,
+    seen: bool,
+    /// Some of the other classes, for the error if the one is never seen.
+    others: Vec<String>,
+}
+
+/// Why a block's level has no code.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stranger {
+    /// The names are fixed, and this is not among them.
+    Unknown(String),
+    /// There are too many.
+    TooMany,
+}
+
+impl Levels {
+    /// Levels that are found on the way.
+    pub fn open() -> Self {
+        Levels { names: Dictionary::default(), fixed: false, versus: None }
+    }
+
+    /// Levels that are known beforehand.
+    pub fn fixed(names: &[String]) -> Self {
+        Levels { names: Dictionary::of(names), fixed: true, versus: None }
+    }
+
+    /// The two classes `not X` and `X`.
+    pub fn versus_rest(name: &str) -> Self {
+        let names = Dictionary::of(&[format!("not {name}"), name.to_string()]);
+        Levels { names, fixed: true, versus: Some(Versus { name: name.into(), seen: false, others: Vec::new() }) }
+    }
+
+    /// The X of two classes `not X` and `X`.
+    pub fn rest_of(names: &[String]) -> Option<&str> {
+        match names {
+            [rest, name] if rest.strip_prefix("not ") == Some(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.names.names()
+    }
+
+    /// Refuses a comparison with a class that no row had.
+    pub fn check_seen(&self) -> Result<()> {
+        match &self.versus {
+            Some(Versus { name, seen: false, others }) => {
+                Err(Error::Classes(format!("no row has the class `{name}`: the rows' classes are {}", list(others))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The codes of a block's own levels; [`MISSING`] for markers of missing cells. The first
+    /// stranger comes with the block's own code.
+    pub fn map(&mut self, levels: &Dictionary, missing: &Missing) -> (Vec<u32>, Option<(u32, Stranger)>) {
+        let mut stranger = None;
+        let codes = levels.iter().zip(0u32..).map(|(text, local)| {
+            if missing.has(text) {
+                return MISSING;
+            }
+            self.code(text).unwrap_or_else(|e| {
+                stranger.get_or_insert((local, e));
+                MISSING
+            })
+        });
+        (codes.collect(), stranger)
+    }
+
+    fn code(&mut self, text: &[u8]) -> Result<u32, Stranger> {
+        if let Some(versus) = &mut self.versus {
+            let is = text == versus.name.as_bytes();
+            versus.seen |= is;
+            if !is && versus.others.len() < SHOWN && !versus.others.iter().any(|other| other.as_bytes() == text) {
+                versus.others.push(String::from_utf8_lossy(text).into_owned());
+            }
+            return Ok(is as u32);
+        }
+        if self.fixed {
+            return self.names.find(text).ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
+        }
+        let code = self.names.code(text);
+        if self.names.len() > MOST { Err(Stranger::TooMany) } else { Ok(code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_grow_stay_or_fall_in_two() {
+        let block = Dictionary::of(&["b", "?", "a"]);
+        let missing = Missing::new(&["?".into()]);
+        assert_eq!(Levels::open().map(&block, &missing), (vec![0, MISSING, 1], None));
+        let (codes, stranger) = Levels::fixed(&["a".into()]).map(&block, &missing);
+        assert_eq!((codes, stranger), (vec![MISSING, MISSING, 0], Some((0, Stranger::Unknown("b".into())))));
+        let mut versus = Levels::versus_rest("a");
+        assert_eq!(versus.map(&block, &missing), (vec![0, MISSING, 1], None));
+        assert_eq!(versus.names(), ["not a", "a"]);
+        assert!(versus.check_seen().is_ok());
+        assert_eq!(Levels::rest_of(&versus.names()), Some("a"));
+        let mut versus = Levels::versus_rest("c");
+        versus.map(&block, &missing);
+        let message = versus.check_seen().unwrap_err().to_string();
+        assert_eq!(message, "no row has the class `c`: the rows' classes are `b`, `a`");
+    }
+}

@@ -1,0 +1,54 @@
+//! [`Files`] as an engine. Block `i` belongs to stripe `i mod S`; each stripe observes its blocks in
+//! order, and stripes are merged in order. S depends on the pass alone and the blocks on the bytes
+//! alone, so results are the same bits for any number of threads.
+
+use deciban::Result;
+use deciban::data::Schema;
+use deciban::engine::{Engine, merge_in_order, stripes};
+use deciban::pass::Pass;
+use rayon::prelude::*;
+
+use crate::block::Block;
+use crate::files::Files;
+
+/// More stripes than this would only cost memory.
+const MOST_STRIPES: usize = 16;
+
+/// Rows observed at once, as in memory: few enough to stay in the cache.
+const CHUNK: usize = 8192;
+
+impl Engine for Files {
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+        let plan = &self.input.plan;
+        let count = stripes(pass.size()).min(MOST_STRIPES);
+        let mut stripes: Vec<P::Statistic> = (0..count).map(|_| pass.empty()).collect();
+        self.stream(|blocks| {
+            let mut shares: Vec<Vec<Block>> = (0..count).map(|_| Vec::new()).collect();
+            for block in blocks {
+                shares[block.index % count].push(block);
+            }
+            let observe = |(statistic, share): (&mut P::Statistic, Vec<Block>)| {
+                for mut block in share {
+                    block.recode();
+                    let observed = block.with_batch(plan, |batch| {
+                        (0..batch.rows())
+                            .step_by(CHUNK)
+                            .try_for_each(|start| pass.observe(statistic, &batch.slice(start..start + CHUNK)))
+                    });
+                    observed.map_err(|e| (block.index, e))?;
+                }
+                Ok(())
+            };
+            let failures = stripes.par_iter_mut().zip(shares).with_max_len(1).map(observe).filter_map(Result::err);
+            match failures.min_by_key(|(index, _)| *index) {
+                Some((_, e)) => Err(e),
+                None => Ok(()),
+            }
+        })?;
+        merge_in_order(stripes.into_iter().map(Ok).collect())
+    }
+
+    fn schema(&self) -> Result<Schema> {
+        Files::schema(self)
+    }
+}

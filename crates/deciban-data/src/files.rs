@@ -1,0 +1,208 @@
+//! [`Files`]: opening the input, its columns and classes.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use deciban::data::{Batch, Column, Kind, Schema};
+use deciban::{Error, Result};
+use rayon::prelude::*;
+
+use crate::classes::Levels;
+use crate::code::Names;
+use crate::infer::sample;
+use crate::labels;
+use crate::names::list;
+use crate::options::{Options, Target};
+use crate::pieces::Input;
+use crate::plan::Plan;
+use crate::source::find;
+
+/// Called with the bytes read so far and the bytes there are.
+type Report = Box<dyn Fn(u64, Option<u64>) + Send + Sync>;
+
+/// Rows in files: read, parsed and observed as a stream, however many there are.
+///
+/// ```
+/// use deciban_data::{Files, Options, Target};
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("wine.csv").display().to_string();
+/// std::fs::write(&path, "alcohol,colour,type\n13.2,red,Barolo\n12.4,?,Barbera\n").unwrap();
+///
+/// let files = Files::open(&[path], Options { target: Target::Column("type".into()), ..Options::default() })?;
+/// let mut rows = 0;
+/// files.map_in_order(|batch| Ok(batch.rows()), |count| Ok(rows += count))?;
+/// assert_eq!((rows, files.classes()), (2, vec!["Barolo".to_string(), "Barbera".to_string()]));
+/// assert_eq!(files.columns()[1].levels, ["red"]);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub struct Files {
+    pub(crate) input: Arc<Input>,
+    pub(crate) labels: Option<Arc<Input>>,
+    pub(crate) names: Mutex<Names>,
+    pub(crate) block: usize,
+    pub(crate) report: Option<Report>,
+    target: String,
+    /// The columns with all their levels, after the first run.
+    complete: OnceLock<Vec<Column>>,
+    /// Whether classes and levels come from a schema.
+    known: bool,
+}
+
+/// About how much text is parsed at once.
+const BLOCK: usize = 1 << 20;
+
+/// The names of the columns of the input, with target and weight. Standard input is not used up.
+pub fn peek_columns(paths: &[String], options: &Options) -> Result<Vec<String>> {
+    Ok(sample(&find(paths)?, options)?.names)
+}
+
+impl Files {
+    /// Finds the files and infers columns and kinds from the first block.
+    ///
+    /// Each of `paths` is a file, a glob or `-` for standard input.
+    pub fn open(paths: &[String], options: Options) -> Result<Files> {
+        let sources = find(paths)?;
+        let sample = sample(&sources, &options)?;
+        let plan = Plan::infer(&sample, &options)?;
+        let classes = match (&options.versus_rest, &options.target) {
+            (Some(name), Target::OneHot(names)) if !names.contains(name) => {
+                return Err(Error::Classes(format!("there is no class `{name}`: the classes are {}", list(names))));
+            }
+            (Some(name), _) => Levels::versus_rest(name),
+            (None, Target::OneHot(names)) => Levels::fixed(names),
+            (None, _) => Levels::open(),
+        };
+        let levels = plan.features.iter().map(|column| (column.kind == Kind::Category).then(Levels::open)).collect();
+        Files::new(Input { sources, options, plan }, Names { levels, classes }, false)
+    }
+
+    /// Opens input that must have the columns of `schema`, for prediction and evaluation.
+    ///
+    /// Columns are looked up by name, or by place where there is no header; others are left out.
+    /// A class that the schema does not know is an error, a level that it does not know is missing.
+    pub fn open_as(paths: &[String], options: Options, schema: &Schema) -> Result<Files> {
+        let sources = find(paths)?;
+        let sample = sample(&sources, &options)?;
+        let plan = Plan::of_schema(&sample, &options, schema)?;
+        // What was fitted as one class against the rest is evaluated so.
+        let classes = match options.versus_rest.as_deref().or(Levels::rest_of(schema.classes())) {
+            Some(name) => Levels::versus_rest(name),
+            None => Levels::fixed(schema.classes()),
+        };
+        let levels = plan.features.iter().zip(&plan.slots);
+        let levels = levels.map(|(column, slot)| slot.is_code.then(|| Levels::fixed(&column.levels))).collect();
+        Files::new(Input { sources, options, plan }, Names { levels, classes }, true)
+    }
+
+    fn new(input: Input, names: Names, known: bool) -> Result<Files> {
+        let labels = match &input.options.target {
+            Target::Labels(path) => Some(Arc::new(labels::open(path, &input.options)?)),
+            _ => None,
+        };
+        let target = match &input.options.target {
+            Target::None => "",
+            Target::Column(name) => name,
+            Target::Labels(_) => "label",
+            Target::OneHot(_) => "class",
+        };
+        Ok(Files {
+            target: target.into(),
+            labels,
+            names: Mutex::new(names),
+            block: BLOCK,
+            report: None,
+            complete: OnceLock::new(),
+            known,
+            input: Arc::new(input),
+        })
+    }
+
+    /// Whether the input has a column of this name, wanted or not.
+    pub fn has_column(&self, name: &str) -> bool {
+        self.input.plan.raw.iter().any(|column| column == name)
+    }
+
+    /// The features in their order. The levels of categories are complete after a run.
+    pub fn columns(&self) -> &[Column] {
+        self.complete.get().unwrap_or(&self.input.plan.features)
+    }
+
+    /// The name of the target: `label` for labels of another file, `class` for one-hot columns.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The classes by code, in order of first appearance; complete after a run.
+    pub fn classes(&self) -> Vec<String> {
+        self.lock().classes.names()
+    }
+
+    /// The columns, the target and the classes so far.
+    pub fn schema(&self) -> Result<Schema> {
+        Schema::new(self.columns_so_far(), self.target.clone(), self.classes())
+    }
+
+    /// Lets the input be read more than once: standard input goes to a temporary file.
+    pub fn make_rereadable(&mut self) -> Result<()> {
+        let inputs = std::iter::once(&self.input).chain(&self.labels);
+        inputs.flat_map(|input| &input.sources).try_for_each(|source| source.make_rereadable())
+    }
+
+    /// Sets what is told, from time to time, how many bytes of the (compressed) input have been
+    /// read, and how many there are, if that is known.
+    pub fn on_progress(&mut self, report: Box<dyn Fn(u64, Option<u64>) + Send + Sync>) {
+        self.report = Some(report);
+    }
+
+    /// Applies `map` to batches in parallel and hands the results to `emit` in the order of the rows.
+    pub fn map_in_order<T: Send>(
+        &self,
+        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        mut emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let plan = &self.input.plan;
+        self.stream(|blocks| {
+            let results: Vec<Result<T>> = blocks
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|mut block| {
+                    block.recode();
+                    block.with_batch(plan, &map)
+                })
+                .collect();
+            results.into_iter().try_for_each(|result| emit(result?))
+        })
+    }
+
+    /// Sets the size of blocks: tests cut small texts into many.
+    #[cfg(test)]
+    pub(crate) fn with_block(mut self, bytes: usize) -> Self {
+        self.block = bytes;
+        self
+    }
+
+    // A panic elsewhere leaves names that were added whole.
+    fn lock(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn columns_so_far(&self) -> Vec<Column> {
+        let names = self.lock();
+        let mut columns = self.input.plan.features.clone();
+        if !self.known {
+            for (column, levels) in columns.iter_mut().zip(&names.levels) {
+                column.levels = levels.as_ref().map(Levels::names).unwrap_or_default();
+            }
+        }
+        columns
+    }
+
+    /// What a whole run leaves behind.
+    pub(crate) fn complete(&self) -> Result<()> {
+        if !self.known {
+            self.lock().classes.check_seen()?;
+        }
+        let columns = self.columns_so_far();
+        self.complete.get_or_init(|| columns);
+        Ok(())
+    }
+}

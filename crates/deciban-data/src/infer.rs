@@ -1,0 +1,128 @@
+//! What the columns are, from the first block of the input: a column whose cells are all numbers, or
+//! all missing, is a number column, any other a category. Typed formats say it themselves.
+
+use std::collections::{HashMap, HashSet};
+
+use deciban::{Error, Result};
+
+use crate::cells::{Cells, Fault, Missing};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::source::{Counter, Purpose, Source};
+use crate::table::{self, Chunk};
+use crate::{jsonl, number, records};
+
+/// What a column seems to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Guess {
+    Number,
+    Category,
+    /// Cells that are neither; the text says what.
+    Unsupported(String),
+}
+
+/// The columns of the first file that has rows.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub file: String,
+    pub names: Vec<String>,
+    pub guesses: Vec<Guess>,
+    pub rows: usize,
+    /// Whether the columns have places but no names.
+    pub positional: bool,
+    /// Whether the format knows the types.
+    pub typed: bool,
+    /// Names that two columns share.
+    pub repeated: HashSet<String>,
+    places: HashMap<String, usize>,
+}
+
+/// How much is looked at.
+const SAMPLE: usize = 1 << 20;
+
+/// Looks at the beginning of the first source that has rows.
+pub(crate) fn sample(sources: &[Source], options: &Options) -> Result<Sample> {
+    for source in sources {
+        let mut table = table::open(source, options, Purpose::Look, &Counter::default())?;
+        while let Some(chunk) = table.next(SAMPLE)? {
+            let positional =
+                matches!(chunk, Chunk::Idx(_)) || (matches!(chunk, Chunk::Delimited(..)) && !options.header);
+            let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_));
+            let missing = Missing::new(&options.missing);
+            let seen = look(chunk, table.names(), table.counted(), &missing);
+            let (names, guesses, rows) = seen.map_err(|fault| fault.error(&source.name, table.first_line()))?;
+            if rows == 0 {
+                continue;
+            }
+            let mut places = HashMap::new();
+            let mut repeated = HashSet::new();
+            for (place, name) in names.iter().enumerate() {
+                if places.contains_key(name) {
+                    repeated.insert(name.clone());
+                } else {
+                    places.insert(name.clone(), place);
+                }
+            }
+            return Ok(Sample { file: source.name.clone(), names, guesses, rows, positional, typed, repeated, places });
+        }
+    }
+    // There is at least one source.
+    Err(sources[0].refuse("there are no rows: the file has nothing behind its header"))
+}
+
+/// Names, guesses and the number of rows.
+type Seen = (Vec<String>, Vec<Guess>, usize);
+
+fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing) -> Result<Seen, Fault> {
+    match chunk {
+        Chunk::Idx(rows) => Ok((names.to_vec(), vec![Guess::Number; names.len()], rows.rows)),
+        Chunk::Records(batch) => {
+            let guesses = batch.schema().fields().iter().map(|field| records::guess(field.data_type())).collect();
+            Ok((names.to_vec(), guesses, batch.num_rows()))
+        }
+        Chunk::JsonLines(text) => jsonl::sample(&text, missing),
+        chunk @ Chunk::Delimited(..) => {
+            let plan = Plan::texts(names);
+            let blame = |e: Error| Fault { line: 0, column: None, message: e.to_string() };
+            let parsed = chunk.parse(&plan, &plan.layout("", names, counted).map_err(blame)?);
+            match parsed.fault {
+                Some(fault) => Err(fault),
+                None => Ok((names.to_vec(), parsed.cells.iter().map(|c| guess(c, missing)).collect(), parsed.rows)),
+            }
+        }
+    }
+}
+
+fn guess(cells: &Cells, missing: &Missing) -> Guess {
+    let Cells::Codes { levels, .. } = cells else { return Guess::Number };
+    let is_number = |text: &[u8]| missing.has(text) || number::parse(text.trim_ascii()).is_some();
+    if levels.iter().all(is_number) { Guess::Number } else { Guess::Category }
+}
+
+impl Sample {
+    /// The place of a column.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// Whether the names are more like cells: a quarter of them are numbers.
+    pub fn header_looks_like_data(&self) -> bool {
+        let numbers = self.names.iter().filter(|name| number::parse(name.as_bytes()).is_some()).count();
+        4 * numbers >= self.names.len()
+    }
+
+    /// The error of a file that is not as it should be.
+    pub fn refuse(&self, message: impl Into<String>) -> Error {
+        Error::Input { file: self.file.clone(), line: None, column: None, message: message.into() }
+    }
+
+    /// The error of a column whose type cannot be read.
+    pub fn unsupported(&self, name: &str, what: &str) -> Error {
+        Error::Input {
+            file: self.file.clone(),
+            line: None,
+            column: Some(name.into()),
+            message: format!("{what} cannot be read: give --ignore {name}"),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Files to batches for [deciban](deciban): CSV, TSV, whitespace-separated text, JSON lines, Parquet,
+//! Arrow and idx, each also gzip or zstd compressed, from paths, globs or standard input.
+//!
+//! [`Files`] is an engine: it runs any pass over input of any size, in bounded memory, with results
+//! that are the same bits for any number of threads.
+//!
+//! ```
+//! use deciban_data::{Files, Options, Target};
+//! let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("iris.csv").display().to_string();
+//! std::fs::write(&path, "length,species\n1.4,setosa\n4.7,versicolor\n1.3,setosa\n").unwrap();
+//!
+//! let files = Files::open(&[path], Options { target: Target::Column("species".into()), ..Options::default() })?;
+//! let mut setosas = 0;
+//! files.map_in_order(
+//!     |batch| Ok(batch.labels().map_or(0, |labels| labels.iter().filter(|label| **label == 0).count())),
+//!     |count| Ok(setosas += count),
+//! )?;
+//! assert_eq!((files.classes()[0].as_str(), setosas), ("setosa", 2));
+//! # Ok::<(), deciban::Error>(())
+//! ```
+//!
+//! # The way of a block
+//! ```text
+//! source ─▶ decompress ─▶ cut ─▶ piece ══▶ parse ─▶ code ══▶ recode, observe ─▶ merge
+//! └──────── reader thread ────────┘        parallel  in order    parallel, by stripes
+//! ```
+//! 1. `source` finds the files; `decompress` looks at their first bytes; `sniff` and `infer` look at
+//!    the first block to tell the format and the kinds of columns; `plan` says which are wanted,
+//!    `layout` where they stand in each file.
+//! 2. A reader thread cuts text at ends of records into blocks of about 1 MiB (`cut`, `text`,
+//!    `jsonl`), or reads rows of the other formats (`idx`, `parquet`, `ipc`), and sends them over a
+//!    channel that holds a few (`pieces`, `stream`).
+//! 3. Groups of blocks are parsed in parallel into `cells`: numbers, and codes of dictionaries that
+//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`).
+//! 4. In order, each block gets its row numbers and lines, and its few levels and classes the codes
+//!    of the whole input (`code`, `classes`). So classes are found on the way, in one pass.
+//! 5. In parallel again, codes are replaced and rows observed (`block`, `engine`): block `i` goes to
+//!    stripe `i mod S`, and stripes are merged in order.
+//!
+//! # To add a format
+//! Write a file with an `open` that returns a `Table`, and a `parse` that turns its chunks into cells;
+//! add a line each to `Chunk` and `open` in `table.rs`, and to [`Format`] and `sniff.rs`.
+
+mod blanks;
+mod block;
+mod cells;
+mod classes;
+mod code;
+mod cut;
+mod decompress;
+mod delimited;
+mod dictionary;
+mod engine;
+mod files;
+mod guard;
+mod idx;
+mod infer;
+mod ipc;
+mod jsonl;
+mod labels;
+mod layout;
+mod names;
+mod number;
+mod options;
+mod parquet;
+mod pieces;
+mod plan;
+mod records;
+mod sniff;
+mod source;
+mod standard_input;
+mod stream;
+mod table;
+mod text;
+
+pub use files::{Files, peek_columns};
+pub use options::{Format, Options, Target};
+
+#[cfg(test)]
+mod tests;

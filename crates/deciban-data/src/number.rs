@@ -1,0 +1,116 @@
+//! Text to `f64`, exactly rounded.
+//!
+//! Short decimals take Clinger's fast path (1990): m·10ᵉ with m ≤ 2⁵³ and |e| ≤ 22 is one product or
+//! quotient of two doubles that are both exact, so the one rounding is the right one. All other
+//! numbers go to the standard library's parser, which is exact for every input.
+
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// The short decimal at the beginning of `text` and its length; `None` sends the caller to [`parse`].
+#[inline]
+pub(crate) fn prefix(text: &[u8]) -> Option<(f64, usize)> {
+    let negative = text.first() == Some(&b'-');
+    let mut at = (negative || text.first() == Some(&b'+')) as usize;
+    let mut mantissa = 0;
+    let mut digits = read_digits(text, &mut at, &mut mantissa);
+    let mut exponent = 0;
+    if text.get(at) == Some(&b'.') {
+        at += 1;
+        let fraction = read_digits(text, &mut at, &mut mantissa);
+        digits += fraction;
+        exponent = -(fraction as i32);
+    }
+    // Twenty digits may overflow the mantissa, which wraps silently.
+    if digits == 0 || digits > 19 {
+        return None;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        let down = text.get(at) == Some(&b'-');
+        at += (down || text.get(at) == Some(&b'+')) as usize;
+        let mut power = 0;
+        if !(1..=4).contains(&read_digits(text, &mut at, &mut power)) {
+            return None;
+        }
+        exponent += if down { -(power as i32) } else { power as i32 };
+    }
+    if mantissa > 1 << 53 || !(-22..=22).contains(&exponent) {
+        return None;
+    }
+    let magnitude = mantissa as f64;
+    let power = POWERS[exponent.unsigned_abs() as usize];
+    let magnitude = if exponent < 0 { magnitude / power } else { magnitude * power };
+    Some((if negative { -magnitude } else { magnitude }, at))
+}
+
+#[inline]
+fn read_digits(text: &[u8], at: &mut usize, value: &mut u64) -> usize {
+    let start = *at;
+    while let Some(digit) = text.get(*at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        *value = value.wrapping_mul(10).wrapping_add(digit as u64);
+        *at += 1;
+    }
+    *at - start
+}
+
+/// The number that fills the whole of `text`, which has no blanks around it.
+pub(crate) fn parse(text: &[u8]) -> Option<f64> {
+    match prefix(text) {
+        Some((number, length)) if length == text.len() => Some(number),
+        _ => std::str::from_utf8(text).ok()?.parse().ok(),
+    }
+}
+
+/// The shortest text that reads back as this number; whole numbers have no point.
+pub(crate) fn shortest(number: f64) -> String {
+    number.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn forms() {
+        for (text, number) in [
+            ("0", 0.0),
+            ("-0", -0.0),
+            ("+1", 1.0),
+            ("12.50", 12.5),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1e3", 1e3),
+            ("-2.5E-3", -2.5e-3),
+            ("9007199254740993", 9007199254740992.0),
+            ("123456789012345678901234567890", 1.2345678901234568e29),
+            ("1e-400", 0.0),
+            ("4.9406564584124654e-324", 5e-324),
+        ] {
+            assert_eq!(parse(text.as_bytes()).map(f64::to_bits), Some(f64::to_bits(number)), "{text}");
+        }
+        assert_eq!(parse(b"1e999"), Some(f64::INFINITY));
+        for text in ["", "-", ".", "e5", "1e", "1e+", "+-1", "1 2", "0x10", "1,5", "1_000", "abc"] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(shortest(3.0), "3");
+        assert_eq!(shortest(0.1), "0.1");
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_standard_parser(text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?") {
+            prop_assert_eq!(parse(text.as_bytes()).map(f64::to_bits), text.parse::<f64>().ok().map(f64::to_bits));
+        }
+
+        #[test]
+        fn shortest_reads_back(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            prop_assume!(number.is_finite());
+            prop_assert_eq!(parse(shortest(number).as_bytes()).map(f64::to_bits), Some(bits));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the caller says about the input: its format, its columns and which of them is the target.
+
+use std::str::FromStr;
+
+use deciban::data::Kind;
+use deciban::{Error, Result};
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Separated by commas, or by the separator that is given or found.
+    Csv,
+    /// Separated by tabs.
+    Tsv,
+    /// Separated by runs of blanks, as `numpy.loadtxt` reads it: `#` begins a comment, no quotes.
+    Text,
+    /// One JSON object per line; its keys are the columns.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, file or stream; also Feather 2.
+    Arrow,
+    /// The format of MNIST: big-endian arrays. The first axis counts rows, the others are columns.
+    Idx,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    /// ```
+    /// assert_eq!("jsonl".parse::<deciban_data::Format>()?, deciban_data::Format::JsonLines);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    fn from_str(name: &str) -> Result<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "csv" => Ok(Format::Csv),
+            "tsv" => Ok(Format::Tsv),
+            "text" => Ok(Format::Text),
+            "jsonl" => Ok(Format::JsonLines),
+            "parquet" => Ok(Format::Parquet),
+            "arrow" => Ok(Format::Arrow),
+            "idx" => Ok(Format::Idx),
+            _ => Err(Error::parameter(
+                "--format",
+                format!("there is no format `{name}`: give csv, tsv, text, jsonl, parquet, arrow or idx"),
+            )),
+        }
+    }
+}
+
+/// Where the rows' classes stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Target {
+    /// The rows have no labels.
+    #[default]
+    None,
+    /// In a column of the data.
+    Column(String),
+    /// In the first column of another file of any format, one row per row of the data.
+    Labels(String),
+    /// In several columns of the data, one per class: the class's column is 1, the others are 0.
+    OneHot(Vec<String>),
+}
+
+/// How to read the input. The default is a CSV file with a header and without a target.
+///
+/// ```
+/// use deciban_data::{Options, Target};
+/// let options = Options { target: Target::Column("species".into()), ..Options::default() };
+/// assert!(options.header);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The format; found by extension and content unless given.
+    pub format: Option<Format>,
+    /// What separates fields of CSV; found from the first lines unless given.
+    pub separator: Option<char>,
+    /// Whether the first line of delimited text names the columns; otherwise they are `c0`, `c1`, ...
+    pub header: bool,
+    /// Lines that begin with it are skipped. Whitespace-separated text has `#` unless told.
+    pub comment: Option<char>,
+    /// Cells that stand for a missing value.
+    pub missing: Vec<String>,
+    /// Kinds that the caller knows better than the sample.
+    pub kinds: Vec<(String, Kind)>,
+    /// Columns to leave out.
+    pub ignore: Vec<String>,
+    /// Features to keep, in this order; all unless given.
+    pub columns: Option<Vec<String>>,
+    /// Where the classes stand.
+    pub target: Target,
+    /// Makes two classes of many: `not X` and `X`.
+    pub versus_rest: Option<String>,
+    /// A column of row weights.
+    pub weight: Option<String>,
+    /// Whether a row may lack its class.
+    pub unlabelled: bool,
+}
+
+/// The missing markers unless told: those of UCI, pandas, R and JSON.
+const MISSING: [&str; 9] = ["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"];
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            format: None,
+            separator: None,
+            header: true,
+            comment: None,
+            missing: MISSING.map(String::from).to_vec(),
+            kinds: Vec::new(),
+            ignore: Vec::new(),
+            columns: None,
+            target: Target::None,
+            versus_rest: None,
+            weight: None,
+            unlabelled: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_format_lists_the_known() {
+        assert_eq!(
+            "xls".parse::<Format>().unwrap_err().to_string(),
+            "--format: there is no format `xls`: give csv, tsv, text, jsonl, parquet, arrow or idx"
+        );
+        assert_eq!("CSV".parse::<Format>().unwrap(), Format::Csv);
+    }
+}

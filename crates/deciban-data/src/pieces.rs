@@ -1,0 +1,94 @@
+//! Several files as one sequence of pieces: chunks that know their file's layout.
+
+use std::sync::Arc;
+
+use deciban::Result;
+
+use crate::cells::Parsed;
+use crate::layout::Layout;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::source::{Counter, Purpose, Source};
+use crate::table::{self, Chunk, Table};
+
+/// Files, how to read them and what is wanted of them.
+pub(crate) struct Input {
+    pub sources: Vec<Source>,
+    pub options: Options,
+    pub plan: Plan,
+}
+
+/// A chunk of a file.
+pub(crate) struct Piece {
+    pub layout: Arc<Layout>,
+    chunk: Chunk,
+    /// The first row's line, for the first piece of a file; later ones follow.
+    pub first_line: Option<u64>,
+}
+
+impl Piece {
+    pub fn parse(self, plan: &Plan) -> (Arc<Layout>, Option<u64>, Parsed) {
+        let parsed = self.chunk.parse(plan, &self.layout);
+        (self.layout, self.first_line, parsed)
+    }
+}
+
+/// The pieces of all files, in order. After an error there are no more.
+pub(crate) struct Pieces {
+    input: Arc<Input>,
+    block: usize,
+    counter: Counter,
+    next_source: usize,
+    open: Option<(Box<dyn Table>, Arc<Layout>)>,
+}
+
+impl Pieces {
+    pub fn new(input: Arc<Input>, block: usize, counter: Counter) -> Self {
+        Pieces { input, block, counter, next_source: 0, open: None }
+    }
+
+    /// Opens the next file; `false` if there is none.
+    fn open_next(&mut self) -> Result<bool> {
+        let Input { sources, options, plan } = &*self.input;
+        let Some(source) = sources.get(self.next_source) else { return Ok(false) };
+        self.next_source += 1;
+        let mut table = table::open(source, options, Purpose::Read, &self.counter)?;
+        let layout = match table.names() {
+            [] => plan.layout_by_name(&source.name),
+            names => plan.layout(&source.name, names, table.counted())?,
+        };
+        let wanted: Vec<bool> = layout.slots.iter().map(Option::is_some).collect();
+        table.project(&wanted)?;
+        self.open = Some((table, Arc::new(layout)));
+        Ok(true)
+    }
+
+    fn read(&mut self) -> Result<Option<Piece>> {
+        let mut first_line = None;
+        loop {
+            if let Some((table, layout)) = &mut self.open {
+                if let Some(chunk) = table.next(self.block)? {
+                    return Ok(Some(Piece { layout: layout.clone(), chunk, first_line }));
+                }
+                self.open = None;
+            }
+            if !self.open_next()? {
+                return Ok(None);
+            }
+            first_line = self.open.as_ref().map(|(table, _)| table.first_line());
+        }
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Piece>;
+
+    fn next(&mut self) -> Option<Result<Piece>> {
+        let piece = self.read();
+        if piece.is_err() {
+            self.next_source = usize::MAX;
+            self.open = None;
+        }
+        piece.transpose()
+    }
+}

@@ -1,0 +1,259 @@
+//! Which columns of the input are wanted, and as what. The plan is made once, from the options and
+//! the first file; each file then has a layout of its own, since its columns may stand in another
+//! order.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use deciban::data::{Column, Kind, Schema};
+use deciban::{Error, Result};
+
+use crate::cells::Missing;
+use crate::infer::{Guess, Sample};
+use crate::names::{list, no_column, unknown};
+use crate::options::{Options, Target};
+
+/// A wanted column.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub name: String,
+    /// Its place in the first file.
+    pub position: usize,
+    /// Whether cells become codes, not numbers.
+    pub is_code: bool,
+    /// Why its cells must be numbers: ends the error of a cell that is none.
+    pub why_number: String,
+}
+
+/// The wanted columns: first the features, then the target's, then the weight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub features: Vec<Column>,
+    pub slots: Vec<Slot>,
+    /// The slot with the class.
+    pub class: Option<usize>,
+    /// The slots of one-hot columns; [`Parsed::finish`](crate::cells::Parsed::finish) puts the class behind the last slot.
+    pub one_hot: Range<usize>,
+    pub weight: Option<usize>,
+    pub missing: Missing,
+    /// The columns of the first file.
+    pub raw: Vec<String>,
+    /// Whether columns have no names, only places.
+    pub positional: bool,
+    /// Whether a file may have columns that the first does not have.
+    pub lenient: bool,
+}
+
+impl Plan {
+    /// The plan for input whose columns and kinds come from a sample.
+    pub fn infer(sample: &Sample, options: &Options) -> Result<Plan> {
+        let mut plan = Plan::start(sample, options)?;
+        plan.lenient = options.columns.is_some();
+        // A target that is not there is the first thing to tell: often the header is none.
+        let taken = taken(options);
+        if let Some(name) = taken.iter().find(|name| sample.position(name).is_none()) {
+            return Err(match options.weight.as_deref() == Some(*name) {
+                true => unknown("--weight", name, sample),
+                false => no_column("target", name, sample),
+            });
+        }
+        for (name, kind) in &options.kinds {
+            let option = option_of(*kind);
+            if sample.position(name).is_none() {
+                return Err(unknown(option, name, sample));
+            }
+            if *kind == Kind::Text {
+                return Err(Error::parameter(
+                    option,
+                    format!("column `{name}`: text columns are not read yet: give --ignore {name}"),
+                ));
+            }
+        }
+        if let Some(name) = options.columns.iter().flatten().find(|name| taken.contains(&name.as_str())) {
+            return Err(Error::parameter(
+                "--columns",
+                format!("`{name}` is the target or the weight, and cannot be a feature too"),
+            ));
+        }
+        let kept: Vec<String> = match &options.columns {
+            Some(columns) => columns.clone(),
+            None => sample.names.iter().filter(|name| !taken.contains(&name.as_str())).cloned().collect(),
+        };
+        let kept: Vec<String> = kept.into_iter().filter(|name| !options.ignore.contains(name)).collect();
+        if kept.is_empty() {
+            return Err(sample.refuse("no column is left to learn from: give fewer names to --ignore"));
+        }
+        if let Some(name) = kept.iter().map(String::as_str).chain(taken).find(|name| sample.repeated.contains(*name)) {
+            return Err(
+                sample.refuse(format!("two columns are named `{name}`: give each its own name, or --no-header"))
+            );
+        }
+        for name in &kept {
+            let position = sample.position(name).ok_or_else(|| unknown("--columns", name, sample))?;
+            let given = options.kinds.iter().rev().find(|(column, _)| column == name).map(|(_, kind)| *kind);
+            let guess = &sample.guesses[position];
+            let kind = match (given, guess) {
+                (Some(Kind::Flag), _) => Kind::Category,
+                (Some(kind), _) => kind,
+                (None, Guess::Number) => Kind::Number,
+                (None, Guess::Category) => Kind::Category,
+                (_, Guess::Unsupported(what)) => return Err(sample.unsupported(name, what)),
+            };
+            let why = match given {
+                Some(kind) => format!(": {} made this column a number column", option_of(kind)),
+                None if sample.typed => String::new(),
+                None => format!(
+                    ": the first {} rows made this column a number column; give --category {name} if it is one",
+                    sample.rows
+                ),
+            };
+            plan.features.push(Column { name: name.clone(), kind, levels: Vec::new() });
+            plan.add(name, position, kind == Kind::Category, why);
+        }
+        plan.add_target_and_weight(sample, options)?;
+        Ok(plan)
+    }
+
+    /// The plan for input that must have the columns of `schema`.
+    pub fn of_schema(sample: &Sample, options: &Options, schema: &Schema) -> Result<Plan> {
+        let mut plan = Plan::start(sample, options)?;
+        plan.lenient = true;
+        let positions = positions(sample, options, schema)?;
+        for (column, position) in schema.columns().iter().zip(positions) {
+            if let Guess::Unsupported(what) = &sample.guesses[position] {
+                return Err(sample.unsupported(&column.name, what));
+            }
+            let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
+            let why = ": the model knows this column as numbers".into();
+            plan.add(&sample.names[position], position, is_code, why);
+        }
+        plan.features = schema.columns().to_vec();
+        plan.add_target_and_weight(sample, options)?;
+        Ok(plan)
+    }
+
+    /// The plan that reads every column as text, for inference.
+    pub fn texts(names: &[String]) -> Plan {
+        let mut plan = Plan { raw: names.to_vec(), positional: true, ..Plan::default() };
+        for (position, name) in names.iter().enumerate() {
+            plan.add(name, position, true, String::new());
+        }
+        plan
+    }
+
+    /// The plan that reads the first column as classes.
+    pub fn labels(sample: &Sample, options: &Options) -> Result<Plan> {
+        let mut plan = Plan::start(sample, options)?;
+        if let Guess::Unsupported(what) = &sample.guesses[0] {
+            return Err(sample.unsupported(&sample.names[0], what));
+        }
+        plan.lenient = true;
+        plan.class = Some(plan.add(&sample.names[0], 0, true, String::new()));
+        Ok(plan)
+    }
+
+    fn start(sample: &Sample, options: &Options) -> Result<Plan> {
+        let missing = Missing::new(&options.missing);
+        Ok(Plan { missing, raw: sample.names.clone(), positional: sample.positional, ..Plan::default() })
+    }
+
+    fn add(&mut self, name: &str, position: usize, is_code: bool, why_number: String) -> usize {
+        self.slots.push(Slot { name: name.into(), position, is_code, why_number });
+        self.slots.len() - 1
+    }
+
+    fn add_target_and_weight(&mut self, sample: &Sample, options: &Options) -> Result<()> {
+        let readable = |position: usize| match &sample.guesses[position] {
+            Guess::Unsupported(what) => Err(sample.unsupported(&sample.names[position], what)),
+            _ => Ok(position),
+        };
+        match &options.target {
+            Target::None | Target::Labels(_) => {}
+            Target::Column(name) => {
+                let position = sample.position(name).ok_or_else(|| no_column("target", name, sample))?;
+                self.class = Some(self.add(name, readable(position)?, true, String::new()));
+            }
+            Target::OneHot(names) => {
+                if names.len() < 2 {
+                    return Err(Error::parameter("--one-hot", "give the columns of at least two classes"));
+                }
+                let first = self.slots.len();
+                for name in names {
+                    let position = sample.position(name).ok_or_else(|| no_column("target", name, sample))?;
+                    self.add(name, readable(position)?, false, ": a one-hot column holds 0 and 1".into());
+                }
+                self.one_hot = first..self.slots.len();
+            }
+        }
+        if let Some(name) = &options.weight {
+            let position = sample.position(name).ok_or_else(|| unknown("--weight", name, sample))?;
+            self.weight = Some(self.add(name, readable(position)?, false, ": weights are numbers".into()));
+        }
+        if !self.one_hot.is_empty() {
+            self.class = Some(self.slots.len());
+        }
+        for name in &options.ignore {
+            if sample.position(name).is_none() && !self.lenient {
+                return Err(unknown("--ignore", name, sample));
+            }
+        }
+        let mut seen = HashMap::new();
+        for slot in &self.slots {
+            if seen.insert(slot.position, ()).is_some() {
+                return Err(Error::Schema(format!("column `{}` cannot be read as two things at once", slot.name)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The columns that are no features.
+fn taken(options: &Options) -> Vec<&str> {
+    let target: &[String] = match &options.target {
+        Target::Column(name) => std::slice::from_ref(name),
+        Target::OneHot(names) => names,
+        Target::None | Target::Labels(_) => &[],
+    };
+    target.iter().chain(&options.weight).map(String::as_str).collect()
+}
+
+fn option_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number => "--number",
+        Kind::Category => "--category",
+        Kind::Flag => "--flag",
+        Kind::Count => "--count",
+        Kind::Text => "--text",
+    }
+}
+
+/// The schema's columns in the sample: by name, or by place where columns have no names and the
+/// generated ones do not fit.
+fn positions(sample: &Sample, options: &Options, schema: &Schema) -> Result<Vec<usize>> {
+    let found: Vec<Option<usize>> = schema.columns().iter().map(|column| sample.position(&column.name)).collect();
+    if let Some(all) = found.iter().copied().collect::<Option<Vec<usize>>>() {
+        return Ok(all);
+    }
+    if !sample.positional {
+        let absent: Vec<String> =
+            schema.columns().iter().map(|c| c.name.clone()).filter(|name| sample.position(name).is_none()).collect();
+        let what = if absent.len() == 1 { "a column" } else { "columns" };
+        let hint =
+            if sample.header_looks_like_data() { "; the first line looks like data: give --no-header" } else { "" };
+        return Err(
+            sample.refuse(format!("the model needs {what} {} that the input does not have{hint}", list(&absent)))
+        );
+    }
+    let taken = taken(options);
+    let free: Vec<usize> = (0..sample.names.len())
+        .filter(|i| !taken.contains(&sample.names[*i].as_str()) && !options.ignore.contains(&sample.names[*i]))
+        .collect();
+    if free.len() != schema.columns().len() {
+        return Err(sample.refuse(format!(
+            "the model has {} columns, the input {} besides the target: give --ignore for those that are too many",
+            schema.columns().len(),
+            free.len()
+        )));
+    }
+    Ok(free)
+}

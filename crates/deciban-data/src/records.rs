@@ -1,0 +1,138 @@
+//! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers and
+//! booleans are numbers, strings and dictionaries are categories, nulls are missing.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use arrow_schema::DataType;
+use deciban::Result;
+
+use crate::cells::Parsed;
+use crate::infer::Guess;
+use crate::layout::Layout;
+use crate::plan::Plan;
+
+/// What a column of this type holds.
+pub(crate) fn guess(data_type: &DataType) -> Guess {
+    use DataType::*;
+    match data_type {
+        Boolean | Null | Float16 | Float32 | Float64 => Guess::Number,
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Guess::Number,
+        Utf8 | LargeUtf8 | Utf8View => Guess::Category,
+        Dictionary(_, values) if !matches!(guess(values), Guess::Unsupported(_)) => Guess::Category,
+        other => Guess::Unsupported(format!("the type {other}")),
+    }
+}
+
+/// The cells of a batch that holds the wanted columns only.
+pub(crate) fn parse(batch: &RecordBatch, plan: &Plan, layout: &Layout) -> Parsed {
+    let mut parsed = Parsed::new(plan, batch.num_rows());
+    (parsed.rows, parsed.line_count) = (batch.num_rows(), batch.num_rows() as u64);
+    let wanted = layout.slots.iter().flatten();
+    for (slot, array) in wanted.zip(batch.columns()) {
+        if let Err((row, message)) = push(array.as_ref(), *slot, &mut parsed, plan) {
+            parsed.blame(row as u64, Some(&plan.slots[*slot].name), message);
+        }
+    }
+    parsed
+}
+
+/// The row that is wrong, and why.
+type Wrong = (usize, String);
+
+fn push(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Result<(), Wrong> {
+    macro_rules! numbers {
+        ($($type:ident => $arrow:ty),*) => {
+            match array.data_type() {
+                $(DataType::$type => push_numbers::<$arrow>(array, |x| x as f64, |x| x.to_string(), slot, parsed, plan),)*
+                DataType::Float16 => {
+                    push_numbers::<Float16Type>(array, |x| x.to_f64(), |x| x.to_f32().to_string(), slot, parsed, plan)
+                }
+                _ => push_others(array, slot, parsed, plan),
+            }
+        };
+    }
+    numbers!(Float64 => Float64Type, Float32 => Float32Type, Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type,
+        Int64 => Int64Type, UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type)
+}
+
+/// Numbers; as names of classes they keep their own type's shortest form.
+fn push_numbers<T: ArrowPrimitiveType>(
+    array: &dyn Array,
+    widen: impl Fn(T::Native) -> f64,
+    text: impl Fn(T::Native) -> String,
+    slot: usize,
+    parsed: &mut Parsed,
+    plan: &Plan,
+) -> Result<(), Wrong> {
+    for (row, value) in array.as_primitive::<T>().iter().enumerate() {
+        match value {
+            None => parsed.push_missing(slot),
+            Some(x) if plan.slots[slot].is_code && !widen(x).is_nan() => {
+                parsed.push_text(slot, text(x).as_bytes(), plan).map_err(|e| (row, e))?;
+            }
+            Some(x) => parsed.push_number(slot, widen(x), plan).map_err(|e| (row, e))?,
+        }
+    }
+    Ok(())
+}
+
+fn push_others(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Result<(), Wrong> {
+    match array.data_type() {
+        DataType::Utf8 => push_texts(array.as_string::<i32>().iter(), slot, parsed, plan),
+        DataType::LargeUtf8 => push_texts(array.as_string::<i64>().iter(), slot, parsed, plan),
+        DataType::Utf8View => push_texts(array.as_string_view().iter(), slot, parsed, plan),
+        DataType::Boolean => {
+            let is_code = plan.slots[slot].is_code;
+            let name = |flag: bool| match (is_code, flag) {
+                (true, true) => "true",
+                (true, false) => "false",
+                (false, true) => "1",
+                (false, false) => "0",
+            };
+            push_texts(array.as_boolean().iter().map(|flag| flag.map(name)), slot, parsed, plan)
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let levels = texts(dictionary.values().as_ref()).map_err(|e| (0, e))?;
+            // Without levels every key is null.
+            let keys = if levels.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+            let level = |(row, key): (usize, usize)| match array.is_null(row) {
+                true => None,
+                false => levels.get(key).and_then(|level| level.as_deref()),
+            };
+            push_texts(keys.into_iter().enumerate().map(level), slot, parsed, plan)
+        }
+        DataType::Null => {
+            (0..array.len()).for_each(|_| parsed.push_missing(slot));
+            Ok(())
+        }
+        // The plan refused other types.
+        other => Err((0, format!("the type {other} cannot be read"))),
+    }
+}
+
+fn push_texts<'a>(
+    texts: impl Iterator<Item = Option<&'a str>>,
+    slot: usize,
+    parsed: &mut Parsed,
+    plan: &Plan,
+) -> Result<(), Wrong> {
+    for (row, text) in texts.enumerate() {
+        match text {
+            None => parsed.push_missing(slot),
+            Some(text) => parsed.push_text(slot, text.trim().as_bytes(), plan).map_err(|e| (row, e))?,
+        }
+    }
+    Ok(())
+}
+
+/// The levels of a dictionary as text, by way of a column of codes.
+fn texts(values: &dyn Array) -> Result<Vec<Option<String>>, String> {
+    let plan = Plan::texts(&[String::new()]);
+    let mut parsed = Parsed::new(&plan, values.len());
+    push(values, 0, &mut parsed, &plan).map_err(|(_, message)| message)?;
+    let crate::cells::Cells::Codes { codes, levels } = &parsed.cells[0] else { return Ok(Vec::new()) };
+    let text = |code: &u32| (*code != deciban::data::MISSING).then(|| levels.text(*code));
+    Ok(codes.iter().map(|code| text(code).map(|text| String::from_utf8_lossy(text).into_owned())).collect())
+}

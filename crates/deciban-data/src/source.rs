@@ -1,0 +1,182 @@
+//! The files behind the paths, globs and `-` of the command line, and their bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use deciban::{Error, Result};
+
+use crate::decompress::{Bytes, decompress, is_compressed, read_error};
+use crate::standard_input::{Once, Positioned, spool, standard_input};
+
+/// A file or standard input.
+pub(crate) struct Source {
+    /// As errors name it: the path, or `-`.
+    pub name: String,
+    place: Place,
+    /// The bytes behind the compression, for formats that must be read from the end.
+    unpacked: Mutex<Option<Arc<File>>>,
+}
+
+enum Place {
+    Path(PathBuf),
+    Once(Once),
+}
+
+/// Whether a stream is looked at, or read in earnest: a pipe can be read in earnest only once.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Purpose {
+    Look,
+    Read,
+}
+
+/// Counts the bytes of the (compressed) input, for a progress bar.
+pub(crate) type Counter = Arc<AtomicU64>;
+
+/// The sources that `paths` mean, in their order; the files of a glob are sorted.
+pub(crate) fn find(paths: &[String]) -> Result<Vec<Source>> {
+    if paths.is_empty() {
+        return Err(Error::parameter("DATA", "give at least one file, or - for standard input"));
+    }
+    let mut sources = Vec::new();
+    for path in paths {
+        if path == "-" {
+            sources.push(Source::new("-".into(), Place::Once(standard_input())));
+        } else if is_glob(path) {
+            let matches = glob::glob(path).map_err(|e| refuse(path, format!("this is not a pattern of files: {e}")))?;
+            let before = sources.len();
+            for found in matches {
+                let found = found.map_err(|e| Error::io(e.path(), io::Error::from(e.error().kind())))?;
+                if !found.is_dir() {
+                    sources.push(Source::at(found));
+                }
+            }
+            if sources.len() == before {
+                return Err(refuse(path, "no file matches this pattern".into()));
+            }
+        } else {
+            sources.push(Source::at(PathBuf::from(path)));
+        }
+    }
+    if sources.iter().filter(|s| matches!(s.place, Place::Once(_))).count() > 1 {
+        return Err(Error::parameter("DATA", "standard input (-) can be given only once"));
+    }
+    sources.iter().try_for_each(Source::check)?;
+    Ok(sources)
+}
+
+/// A file may be called `a[1].csv`: what exists is no pattern.
+fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '[']) && !Path::new(path).exists()
+}
+
+fn refuse(file: &str, message: String) -> Error {
+    Error::Input { file: file.into(), line: None, column: None, message }
+}
+
+impl Source {
+    fn new(name: String, place: Place) -> Self {
+        Source { name, place, unpacked: Mutex::new(None) }
+    }
+
+    fn at(path: PathBuf) -> Self {
+        Source::new(path.display().to_string(), Place::Path(path))
+    }
+
+    fn check(&self) -> Result<()> {
+        let Place::Path(path) = &self.place else { return Ok(()) };
+        let metadata = std::fs::metadata(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => refuse(&self.name, "there is no such file".into()),
+            _ => Error::io(path, e),
+        })?;
+        match metadata.is_dir() {
+            true => Err(refuse(
+                &self.name,
+                format!("this is a folder: give its files, as in '{}/*.csv'", self.name.trim_end_matches('/')),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The size of the raw bytes, if it is known.
+    pub fn len(&self) -> Option<u64> {
+        match &self.place {
+            // A pipe or device has no length.
+            Place::Path(path) => std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len()),
+            Place::Once(once) => once.len(),
+        }
+    }
+
+    /// Lets the source be read more than once.
+    pub fn make_rereadable(&self) -> Result<()> {
+        match &self.place {
+            Place::Path(_) => Ok(()),
+            Place::Once(once) => once.spool().map(|_| ()).map_err(|e| self.failed(e)),
+        }
+    }
+
+    /// The decompressed bytes, from the beginning.
+    pub fn bytes(&self, purpose: Purpose, counter: &Counter) -> Result<Bytes> {
+        decompress(Box::new(Counted { inner: self.raw(purpose)?, counter: counter.clone() }))
+            .map_err(|e| self.failed(e))
+    }
+
+    fn raw(&self, purpose: Purpose) -> Result<Bytes> {
+        let bytes = match (&self.place, purpose) {
+            (Place::Path(path), _) => File::open(path).map(|file| Box::new(file) as Bytes),
+            (Place::Once(once), Purpose::Look) => once.peek(),
+            (Place::Once(once), Purpose::Read) => once.take(),
+        };
+        bytes.map_err(|e| self.failed(e))
+    }
+
+    /// The decompressed bytes as a file that can be read from any place. Streams and compressed
+    /// files go to a temporary file first, once.
+    pub fn seekable(&self) -> Result<File> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(|e| e.into_inner());
+        let file = match &*unpacked {
+            Some(file) => file.try_clone(),
+            None => self.unpack(&mut unpacked),
+        };
+        file.map_err(|e| self.failed(e))
+    }
+
+    fn unpack(&self, unpacked: &mut Option<Arc<File>>) -> io::Result<File> {
+        let raw = match &self.place {
+            Place::Path(path) => Arc::new(File::open(path)?),
+            Place::Once(once) => once.spool()?,
+        };
+        let mut start = Vec::new();
+        Positioned::new(raw.clone()).take(4).read_to_end(&mut start)?;
+        if !is_compressed(&start) {
+            return raw.try_clone();
+        }
+        let file = Arc::new(spool(decompress(Box::new(Positioned::new(raw)))?)?);
+        unpacked.insert(file).try_clone()
+    }
+
+    /// The error of a failed read.
+    pub fn failed(&self, e: io::Error) -> Error {
+        read_error(&self.name, e)
+    }
+
+    /// The error of a file that is not as it should be.
+    pub fn refuse(&self, message: impl Into<String>) -> Error {
+        refuse(&self.name, message.into())
+    }
+}
+
+struct Counted {
+    inner: Bytes,
+    counter: Counter,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.counter.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}

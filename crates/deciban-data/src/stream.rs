@@ -1,0 +1,90 @@
+//! The way of a block: a thread of its own reads, decompresses and cuts; groups of blocks are parsed
+//! in parallel; in order they get their place and codes; then they are handed on. At any time there
+//! are only a few groups in memory, however large the input is.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
+
+use deciban::{Error, Result};
+use rayon::prelude::*;
+
+use crate::block::Block;
+use crate::code::Coder;
+use crate::files::Files;
+use crate::pieces::Pieces;
+use crate::source::Counter;
+
+/// Blocks that are parsed together: enough to keep all threads busy, few enough to stay small.
+fn group_size() -> usize {
+    (4 * rayon::current_num_threads()).clamp(4, 32)
+}
+
+impl Files {
+    /// Hands all blocks to `deliver`, in groups, in order. The earliest error of the input wins:
+    /// blocks before it are delivered first, and may fail earlier still.
+    pub(crate) fn stream(&self, mut deliver: impl FnMut(Vec<Block>) -> Result<()>) -> Result<()> {
+        let plan = &self.input.plan;
+        let counter = Counter::default();
+        let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());
+        let (sender, receiver) = sync_channel(group_size());
+        // Not a scoped thread: after an error nobody waits for a pipe that may never speak again.
+        let reader = std::thread::Builder::new().name("deciban-reader".into()).spawn(move || {
+            for piece in pieces {
+                if sender.send(piece).is_err() {
+                    return; // Nobody listens any more.
+                }
+            }
+        });
+        let reader = reader.map_err(|e| Error::io("a thread for reading", e))?;
+        let labels = self.labels.as_ref().map(|labels| (labels.clone(), self.block));
+        let mut coder = Coder::new(plan, &self.names, self.input.options.unlabelled, labels);
+        while let Ok(first) = receiver.recv() {
+            let mut group = vec![first];
+            group.extend(receiver.try_iter().take(group_size() - 1));
+            let mut failure = None;
+            let mut pieces = Vec::with_capacity(group.len());
+            for piece in group {
+                match piece {
+                    Ok(piece) => pieces.push(piece),
+                    Err(e) => failure = Some(e), // It is the last.
+                }
+            }
+            let parsed: Vec<_> = pieces.into_par_iter().with_max_len(1).map(|piece| piece.parse(plan)).collect();
+            let mut blocks = Vec::with_capacity(parsed.len());
+            for (layout, first_line, parsed) in parsed {
+                match coder.place(layout, first_line, parsed) {
+                    Ok(block) => blocks.extend(block),
+                    Err(e) => {
+                        failure = Some(e);
+                        break;
+                    }
+                }
+            }
+            deliver(blocks)?;
+            self.tell(&counter);
+            if let Some(e) = failure {
+                return Err(e);
+            }
+        }
+        if reader.join().is_err() {
+            let message = "the reader of this format gave up: the file is damaged".into();
+            return Err(Error::Input { file: self.input.sources[0].name.clone(), line: None, column: None, message });
+        }
+        let files: Vec<String> = self.input.sources.iter().map(|source| source.name.clone()).collect();
+        coder.finish(&files)?;
+        self.tell(&counter);
+        self.complete()
+    }
+
+    /// Tells how far the input has been read.
+    fn tell(&self, counter: &Counter) {
+        if let Some(report) = &self.report {
+            report(counter.load(Ordering::Relaxed), self.bytes());
+        }
+    }
+
+    /// The size of the input, if it is known.
+    fn bytes(&self) -> Option<u64> {
+        self.input.sources.iter().map(|source| source.len()).sum()
+    }
+}

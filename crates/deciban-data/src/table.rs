@@ -1,0 +1,83 @@
+//! One file as a sequence of chunks: pieces of about the same size that are parsed independently,
+//! in parallel. Each format has a file of its own; this one lists them.
+
+use deciban::Result;
+
+use crate::cells::Parsed;
+use crate::cut::{Cutter, Dialect};
+use crate::layout::Layout;
+use crate::options::{Format, Options};
+use crate::plan::Plan;
+use crate::sniff::{Guess, by_magic, by_name};
+use crate::source::{Counter, Purpose, Source};
+use crate::{blanks, delimited, idx, ipc, jsonl, parquet, records, text};
+
+/// Some rows of a file, not yet parsed.
+pub(crate) enum Chunk {
+    Delimited(Vec<u8>, Dialect),
+    JsonLines(Vec<u8>),
+    Records(arrow_array::RecordBatch),
+    Idx(idx::Rows),
+}
+
+impl Chunk {
+    /// The cells of the wanted columns.
+    pub fn parse(self, plan: &Plan, layout: &Layout) -> Parsed {
+        let parsed = match self {
+            Chunk::Delimited(text, dialect) if dialect.is_blanks() => {
+                blanks::parse(&text, dialect.comment, plan, layout)
+            }
+            Chunk::Delimited(text, dialect) => delimited::parse(&text, dialect, plan, layout),
+            Chunk::JsonLines(text) => jsonl::parse(&text, plan, layout),
+            Chunk::Records(batch) => records::parse(&batch, plan, layout),
+            Chunk::Idx(rows) => idx::parse(rows, plan, layout),
+        };
+        parsed.finish(plan)
+    }
+}
+
+/// A file that is being read.
+pub(crate) trait Table: Send {
+    /// The columns; empty where rows name them.
+    fn names(&self) -> &[String];
+    /// The line of the first row, counted from 1; a row is a line in formats without lines.
+    fn first_line(&self) -> u64 {
+        1
+    }
+    /// What the number of fields of a row is compared with.
+    fn counted(&self) -> &'static str {
+        "header"
+    }
+    /// Leaves the other columns out of the chunks that follow.
+    fn project(&mut self, _wanted: &[bool]) -> Result<()> {
+        Ok(())
+    }
+    /// The next rows, about `block` bytes of them.
+    fn next(&mut self, block: usize) -> Result<Option<Chunk>>;
+}
+
+/// How many bytes are looked at to tell what a file is.
+const LOOK: usize = 1 << 16;
+
+/// Opens a file of any format.
+pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter: &Counter) -> Result<Box<dyn Table>> {
+    let guess = by_name(&source.name, options.format);
+    // These two want the file itself, not a stream; a pipe is spooled before anything takes it.
+    match guess {
+        Guess::Known(Format::Parquet) => return parquet::open(source, counter),
+        Guess::Known(Format::Arrow) => return ipc::open(source, counter),
+        _ => {}
+    }
+    let mut cutter = Cutter::new(source.bytes(purpose, counter)?, &source.name);
+    let start = cutter.look(LOOK)?;
+    if start.is_empty() {
+        return Err(source.refuse("the file is empty"));
+    }
+    match (guess, by_magic(start)) {
+        (Guess::Known(Format::Idx), _) | (Guess::Open, Some(Format::Idx)) => idx::open(cutter, source),
+        (Guess::Known(Format::JsonLines), _) => Ok(jsonl::open(cutter)),
+        (Guess::Open, Some(Format::Parquet)) => parquet::open(source, counter),
+        (Guess::Open, Some(Format::Arrow)) => ipc::open(source, counter),
+        _ => text::open(cutter, guess, source, options),
+    }
+}

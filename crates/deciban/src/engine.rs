@@ -1,0 +1,88 @@
+//! An [`Engine`] runs passes over the rows it has. [`Memory`] has them in borrowed arrays.
+//!
+//! Results are the same bits for any number of threads: rows are cut into stripes whose number
+//! depends on the data alone, each stripe is observed in order, and stripes are merged in order.
+
+use rayon::prelude::*;
+
+use crate::data::{Batch, MISSING, Schema};
+use crate::error::{Error, Result};
+use crate::pass::Pass;
+use crate::statistic::Statistic;
+
+/// Runs passes over rows, wherever they are.
+pub trait Engine {
+    /// One sweep over all rows.
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic>;
+
+    /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
+    fn schema(&self) -> Result<Schema>;
+}
+
+/// Rows in memory.
+///
+/// Threads are those of the rayon pool in which [`Engine::run`] is called.
+#[derive(Clone, Debug)]
+pub struct Memory<'a> {
+    schema: Schema,
+    batch: Batch<'a>,
+}
+
+/// Rows observed at once: enough to sort by class, few enough to stay in the cache.
+const CHUNK: usize = 8192;
+
+impl<'a> Memory<'a> {
+    /// An engine over the rows of `batch`.
+    pub fn new(schema: Schema, batch: Batch<'a>) -> Result<Self> {
+        Error::check_shape("columns of the batch", schema.columns().len(), batch.width())?;
+        let codes = batch.labels().unwrap_or(&[]).iter();
+        match codes.filter(|&&c| c != MISSING).max().map_or(0, |&c| c as usize + 1) {
+            most if most > schema.classes().len() => {
+                Err(Error::Shape { what: "class codes".into(), expected: schema.classes().len(), found: most })
+            }
+            _ => Ok(Memory { schema, batch }),
+        }
+    }
+}
+
+impl Engine for Memory<'_> {
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+        let rows = self.batch.rows();
+        let stripes = stripes(pass.size()).min(rows.div_ceil(CHUNK)).max(1);
+        let length = rows.div_ceil(stripes).max(1);
+        let parts: Vec<Result<P::Statistic>> = (0..stripes)
+            .into_par_iter()
+            .map(|stripe| {
+                let mut statistic = pass.empty();
+                let end = rows.min((stripe + 1) * length);
+                for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
+                    pass.observe(&mut statistic, &self.batch.slice(start..end.min(start + CHUNK)))?;
+                }
+                Ok(statistic)
+            })
+            .collect();
+        merge_in_order(parts)
+    }
+
+    fn schema(&self) -> Result<Schema> {
+        Ok(self.schema.clone())
+    }
+}
+
+/// How many stripes to keep for statistics of `size` bytes: at least 2, and no more than fit
+/// in 256 MiB, up to 64.
+pub fn stripes(size: usize) -> usize {
+    const BUDGET: usize = 256 << 20;
+    (BUDGET / size.max(1)).clamp(2, 64)
+}
+
+/// Merges parts in their order; the first error wins.
+pub fn merge_in_order<S: Statistic>(parts: Vec<Result<S>>) -> Result<S> {
+    let mut parts = parts.into_iter();
+    // Engines make at least one part.
+    let mut whole = parts.next().expect("at least one stripe")?;
+    for part in parts {
+        whole.merge(&part?)?;
+    }
+    Ok(whole)
+}

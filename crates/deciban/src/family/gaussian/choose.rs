@@ -1,0 +1,130 @@
+//! Shrinkage and pooling chosen by held-out likelihood, from statistics alone.
+//!
+//! The log-likelihood of a fold under N(μ, Σ) needs only the fold's w, m and S:
+//!
+//! Σᵢ log N(xᵢ | μ, Σ) = −½ [ w d ln 2π + w ln|Σ| + tr(Σ⁻¹S) + w (m−μ)ᵀΣ⁻¹(m−μ) ].
+//!
+//! Every fold is scored by the fit of the other folds, linear maps included.
+
+use rayon::prelude::*;
+
+use super::density::Factor;
+use super::{Covariances, Gaussian, GaussianStatistic, Prepared, Strength};
+use crate::error::{Error, Result};
+use crate::family::Names;
+use crate::family::covariance::{Scaled, is_constant};
+use crate::statistic::Statistic;
+
+const SHRINKAGE: [f64; 19] =
+    [0.0, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+const POOLING: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
+pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Gaussian> {
+    if folds.len() < 2 {
+        return Err(Error::parameter("auto regularisation", "needs statistics in folds: make them with --folds 5"));
+    }
+    let grid = |strength: Strength, grid: &'static [f64]| match strength {
+        Strength::Auto => grid.to_vec(),
+        Strength::Fixed(x) => vec![x],
+    };
+    let candidates: Vec<(f64, f64)> = grid(family.pooling, &POOLING)
+        .iter()
+        .flat_map(|&lambda| grid(family.shrinkage, &SHRINKAGE).into_iter().map(move |gamma| (gamma, lambda)))
+        .collect();
+    let parts: Vec<(Prepared, Prepared)> =
+        (0..folds.len()).into_par_iter().map(|f| split(family, folds, f, names)).collect::<Result<_>>()?;
+    let likelihood = |&(gamma, lambda): &(f64, f64)| -> Result<f64> {
+        parts.iter().map(|(train, held)| held_out(family, train, held, gamma, lambda)).sum()
+    };
+    let scores: Vec<f64> = candidates.par_iter().map(likelihood).collect::<Result<_>>()?;
+    let mut best = 0;
+    for (i, score) in scores.iter().enumerate() {
+        if *score > scores[best] || scores[best].is_nan() {
+            best = i;
+        }
+    }
+    let (gamma, lambda) = candidates[best];
+    Ok(Gaussian { shrinkage: Strength::Fixed(gamma), pooling: Strength::Fixed(lambda), ..family.clone() })
+}
+
+/// The moments of all folds but one, and of that one, both after the maps fitted without it.
+///
+/// The other folds are merged rather than this one removed: that never cancels.
+fn split(
+    family: &Gaussian,
+    folds: &[Vec<GaussianStatistic>],
+    held: usize,
+    names: Names<'_>,
+) -> Result<(Prepared, Prepared)> {
+    let width = names.columns.len();
+    let mut train: Vec<GaussianStatistic> = Vec::new();
+    for class in 0..names.classes.len() {
+        let mut others: Option<GaussianStatistic> = None;
+        for (_, fold) in folds.iter().enumerate().filter(|(f, _)| *f != held) {
+            match &mut others {
+                None => others = Some(fold[class].clone()),
+                Some(sum) => sum.merge(&fold[class])?,
+            }
+        }
+        train.push(others.expect("at least two folds"));
+    }
+    let mut train = family.prepare(&train)?;
+    let mut test = family.prepare(&folds[held])?;
+    let mut columns = names.columns.to_vec();
+    debug_assert_eq!(train.width(), width);
+    for step in &family.steps {
+        let linear = match &train {
+            Prepared::Full(classes) => step.fit(classes, &columns)?,
+            Prepared::Columns(classes) => super::standardise(classes)?,
+        };
+        (train, test) = (train.map(&linear), test.map(&linear));
+        columns = step.names(&columns);
+    }
+    Ok((train, test))
+}
+
+/// The log-likelihood of the held-out moments; −∞ where a covariance is singular.
+fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gamma: f64, lambda: f64) -> Result<f64> {
+    let covariances = family.covariances_with(train, gamma, lambda)?;
+    let means = train.means();
+    let factor = |c: usize| match &covariances {
+        Covariances::Full(matrices) => {
+            let c = if matrices.len() == 1 { 0 } else { c };
+            Scaled::factor(&matrices[c], &means[c]).map(Factor::Lower)
+        }
+        Covariances::Diagonal(variances) => {
+            let variances = &variances[if variances.len() == 1 { 0 } else { c }];
+            let sound = variances.iter().zip(&means[c]).all(|(&v, &m)| !is_constant(v, m));
+            sound.then(|| Factor::Diagonal(variances.iter().map(|v| v.sqrt()).collect()))
+        }
+    };
+    let seen: Vec<bool> = match train {
+        Prepared::Full(classes) => classes.iter().map(|m| m.weight() > 0.0).collect(),
+        Prepared::Columns(classes) => classes.iter().map(|m| m.rows() > 0.0).collect(),
+    };
+    let mut total = 0.0;
+    let held_columns = held.columns();
+    // A class that only the held-out fold has seen says nothing about the candidates.
+    for c in (0..means.len()).filter(|&c| seen[c] && held_columns[c].rows() > 0.0) {
+        let Some(factor) = factor(c) else { return Ok(f64::NEG_INFINITY) };
+        total -= 0.5
+            * match (&factor, held) {
+                (Factor::Lower(scaled), Prepared::Full(classes)) => {
+                    let m = &classes[c];
+                    let delta: Vec<f64> = m.mean().iter().zip(&means[c]).map(|(a, b)| a - b).collect();
+                    let distance: f64 = scaled.whiten(&delta).iter().map(|z| z * z).sum();
+                    m.weight() * (2.0 * scaled.half_log_determinant() + distance) + scaled.trace_ratio(m.scatter())
+                }
+                (Factor::Diagonal(sd), _) => {
+                    let m = &held_columns[c];
+                    let column = |j: usize| {
+                        let t = (m.mean()[j] - means[c][j]) / sd[j];
+                        m.weight()[j] * (2.0 * sd[j].ln() + t * t) + m.scatter()[j] / (sd[j] * sd[j])
+                    };
+                    (0..sd.len()).map(column).sum::<f64>()
+                }
+                (Factor::Lower(_), Prepared::Columns(_)) => return Err(super::mixed()),
+            };
+    }
+    Ok(total)
+}

@@ -1,0 +1,468 @@
+//! Fitted Gaussian (and Student) densities, scored a tile at a time.
+//!
+//! With q = (x−μ)ᵀΣ⁻¹(x−μ) = ‖L⁻¹D⁻¹(x−μ)‖²:
+//!
+//! - Gaussian: log p = −½ (d ln 2π + q) − ½ ln|Σ|;
+//! - Student with ν degrees of freedom and scale matrix sΣ:
+//!   log p = ln Γ((ν+d)/2) − ln Γ(ν/2) − ½ d ln(πνs) − ½ ln|Σ| − ½(ν+d) ln(1 + q/(νs)).
+//!
+//! Classes that share Σ share the solve: rows and means are whitened once and compared there.
+//! A missing cell is marginalised: the row is scored by the density of the cells it has.
+
+use std::collections::HashMap;
+use std::f64::consts::{PI, TAU};
+
+use crate::data::{Cells, Tile};
+use crate::error::{Error, Result};
+use crate::family::Density;
+use crate::family::covariance::Scaled;
+use crate::file::{Archive, Stored};
+use crate::numerics::{Matrix, Random, ln_gamma, solve_lower_tile, vectorised};
+use crate::transform::Linear;
+
+/// A square root of a covariance.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factor {
+    /// Standard deviations.
+    Diagonal(Vec<f64>),
+    /// Standard deviations and the factor of the correlations.
+    Lower(Scaled),
+}
+
+impl Factor {
+    fn half_log_determinant(&self) -> f64 {
+        match self {
+            Factor::Diagonal(sd) => sd.iter().map(|s| s.ln()).sum(),
+            Factor::Lower(scaled) => scaled.half_log_determinant(),
+        }
+    }
+
+    fn sd(&self) -> &[f64] {
+        match self {
+            Factor::Diagonal(sd) => sd,
+            Factor::Lower(scaled) => scaled.sd(),
+        }
+    }
+
+    fn whiten(&self, x: &[f64]) -> Vec<f64> {
+        match self {
+            Factor::Diagonal(sd) => x.iter().zip(sd).map(|(x, s)| x / s).collect(),
+            Factor::Lower(scaled) => scaled.whiten(x),
+        }
+    }
+
+    fn marginal(&self, columns: &[usize]) -> Option<Factor> {
+        match self {
+            Factor::Diagonal(sd) => Some(Factor::Diagonal(columns.iter().map(|&j| sd[j]).collect())),
+            Factor::Lower(scaled) => scaled.marginal(columns).map(Factor::Lower),
+        }
+    }
+
+    /// Σ
+    pub fn covariance(&self) -> Matrix {
+        match self {
+            Factor::Diagonal(sd) => Matrix::diagonal(&sd.iter().map(|s| s * s).collect::<Vec<_>>()),
+            Factor::Lower(scaled) => scaled.covariance(),
+        }
+    }
+
+    /// Σ⁻¹
+    pub fn precision(&self) -> Matrix {
+        match self {
+            Factor::Diagonal(sd) => Matrix::diagonal(&sd.iter().map(|s| (s * s).recip()).collect::<Vec<_>>()),
+            Factor::Lower(scaled) => scaled.precision(),
+        }
+    }
+}
+
+/// How fast a density falls off.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tails {
+    /// As a Gaussian.
+    Normal,
+    /// As a Student density of all columns together, per class (ν, s).
+    Joint(Vec<(f64, f64)>),
+    /// As a Student density in each column on its own, per class and column (ν, s).
+    Columns(Vec<Vec<(f64, f64)>>),
+}
+
+/// The densities p(x | class) of a Gaussian block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianDensity {
+    chain: Vec<Linear>,
+    means: Vec<Vec<f64>>,
+    /// One per class, or one for all.
+    factors: Vec<Factor>,
+    tails: Tails,
+    /// The means, whitened about their centre, where classes share a factor.
+    whitened: Option<(Vec<f64>, Vec<Vec<f64>>)>,
+}
+
+impl GaussianDensity {
+    pub(super) fn normal(chain: Vec<Linear>, means: Vec<Vec<f64>>, factors: Vec<Factor>) -> Self {
+        GaussianDensity::with_tails(chain, means, factors, Tails::Normal)
+    }
+
+    pub(super) fn with_tails(chain: Vec<Linear>, means: Vec<Vec<f64>>, factors: Vec<Factor>, tails: Tails) -> Self {
+        let whitened = (factors.len() == 1 && !matches!(tails, Tails::Columns(_))).then(|| {
+            let d = means[0].len();
+            let centre: Vec<f64> = (0..d).map(|j| means.iter().map(|m| m[j] / means.len() as f64).sum()).collect();
+            let whiten =
+                |m: &Vec<f64>| factors[0].whiten(&m.iter().zip(&centre).map(|(m, c)| m - c).collect::<Vec<_>>());
+            let whitened = means.iter().map(whiten).collect();
+            (centre, whitened)
+        });
+        GaussianDensity { chain, means, factors, tails, whitened }
+    }
+
+    /// The linear maps before the density.
+    pub fn chain(&self) -> &[Linear] {
+        &self.chain
+    }
+
+    /// The mean of a class, after the linear maps.
+    pub fn mean(&self, class: usize) -> &[f64] {
+        &self.means[class]
+    }
+
+    /// The covariance (for a Student density, the scale matrix) of a class, after the linear maps.
+    pub fn covariance(&self, class: usize) -> Matrix {
+        self.factor(class).covariance()
+    }
+
+    /// Whether the classes share their covariance.
+    pub fn is_tied(&self) -> bool {
+        self.factors.len() == 1 && self.means.len() > 1
+    }
+
+    /// The tails of the densities.
+    pub fn tails(&self) -> &Tails {
+        &self.tails
+    }
+
+    pub(super) fn factor(&self, class: usize) -> &Factor {
+        &self.factors[if self.factors.len() == 1 { 0 } else { class }]
+    }
+
+    /// log p at q = 0 for a density over `d` columns.
+    pub(super) fn log_peak(&self, class: usize, factor: &Factor, columns: &[usize]) -> f64 {
+        let d = columns.len() as f64;
+        let peak =
+            |d: f64, (nu, s): (f64, f64)| ln_gamma((nu + d) / 2.0) - ln_gamma(nu / 2.0) - 0.5 * d * (PI * nu * s).ln();
+        let constant = match &self.tails {
+            Tails::Normal => -0.5 * d * TAU.ln(),
+            Tails::Joint(tails) => peak(d, tails[class]),
+            Tails::Columns(tails) => columns.iter().map(|&j| peak(1.0, tails[class][j])).sum(),
+        };
+        constant - factor.half_log_determinant()
+    }
+
+    /// ln |det| of the chain, for the cells that are there.
+    fn log_volume(&self, columns: Option<&[usize]>) -> f64 {
+        match columns {
+            None => self.chain.iter().map(Linear::log_determinant).sum(),
+            Some(columns) => {
+                let scales = self.chain.iter().map(|linear| linear.parts().0);
+                scales.map(|w| columns.iter().map(|&j| w[(j, j)].ln()).sum::<f64>()).sum()
+            }
+        }
+    }
+
+    /// Scores a tile without missing cells; `z` is used up.
+    fn score_complete(&self, z: &mut Tile, out: &mut Tile) {
+        let mut spare = Tile::default();
+        for linear in &self.chain {
+            linear.apply(z, &mut spare);
+        }
+        let volume = self.log_volume(None);
+        let all: Vec<usize> = (0..z.width()).collect();
+        let mut q = vec![0.0; z.rows()];
+        if let Some((centre, means)) = &self.whitened {
+            let factor = &self.factors[0];
+            standardise(z, centre, factor.sd());
+            if let Factor::Lower(scaled) = factor {
+                solve_lower_tile(scaled.l(), z);
+            }
+            for (class, mean) in means.iter().enumerate() {
+                vectorised(|| squared_distances(z, mean, &mut q));
+                self.finish(class, volume + self.log_peak(class, factor, &all), &q, out.column_mut(class));
+            }
+            return;
+        }
+        for class in 0..self.means.len() {
+            let (factor, mean) = (self.factor(class), &self.means[class]);
+            let peak = volume + self.log_peak(class, factor, &all);
+            match (factor, &self.tails) {
+                (Factor::Diagonal(sd), Tails::Columns(tails)) => {
+                    let column = out.column_mut(class);
+                    for (j, &(nu, s)) in tails[class].iter().enumerate() {
+                        for (o, x) in column.iter_mut().zip(z.column(j)) {
+                            let t = (x - mean[j]) / sd[j];
+                            *o -= 0.5 * (nu + 1.0) * (t * t / (nu * s)).ln_1p();
+                        }
+                    }
+                    column.iter_mut().for_each(|o| *o += peak);
+                }
+                (Factor::Diagonal(sd), _) => {
+                    vectorised(|| scaled_squared_distances(z, mean, sd, &mut q));
+                    self.finish(class, peak, &q, out.column_mut(class));
+                }
+                (Factor::Lower(scaled), _) => {
+                    spare.clone_from(z);
+                    standardise(&mut spare, mean, scaled.sd());
+                    solve_lower_tile(scaled.l(), &mut spare);
+                    vectorised(|| squared_norms(&spare, &mut q));
+                    self.finish(class, peak, &q, out.column_mut(class));
+                }
+            }
+        }
+    }
+
+    /// Adds log p from squared distances.
+    fn finish(&self, class: usize, peak: f64, q: &[f64], out: &mut [f64]) {
+        match &self.tails {
+            Tails::Joint(tails) => {
+                let (nu, s) = tails[class];
+                let power = 0.5 * (nu + self.means[class].len() as f64);
+                out.iter_mut().zip(q).for_each(|(o, q)| *o += peak - power * (q / (nu * s)).ln_1p());
+            }
+            _ => out.iter_mut().zip(q).for_each(|(o, q)| *o += peak - 0.5 * q),
+        }
+    }
+
+    /// Scores one row by the cells it has, with the factors of those cells.
+    fn score_marginal(&self, row: &[f64], present: &[usize], factors: &[Factor], out: &mut [f64]) {
+        let volume = self.log_volume(Some(present));
+        for (class, o) in out.iter_mut().enumerate() {
+            let factor = &factors[if factors.len() == 1 { 0 } else { class }];
+            let shifted: Vec<f64> = present.iter().map(|&j| row[j] - self.means[class][j]).collect();
+            let z = factor.whiten(&shifted);
+            let fall: f64 = match &self.tails {
+                Tails::Normal => 0.5 * z.iter().map(|z| z * z).sum::<f64>(),
+                Tails::Joint(tails) => {
+                    let (nu, s) = tails[class];
+                    let q: f64 = z.iter().map(|z| z * z).sum();
+                    0.5 * (nu + present.len() as f64) * (q / (nu * s)).ln_1p()
+                }
+                Tails::Columns(tails) => {
+                    let fall = |(z, &j): (&f64, &usize)| {
+                        let (nu, s) = tails[class][j];
+                        0.5 * (nu + 1.0) * (z * z / (nu * s)).ln_1p()
+                    };
+                    z.iter().zip(present).map(fall).sum()
+                }
+            };
+            *o += volume + self.log_peak(class, factor, present) - fall;
+        }
+    }
+
+    /// Scores a tile in which some rows have missing cells.
+    fn score_incomplete(&self, x: &Cells<'_>, names: &[String], tile: &Tile, out: &mut Tile) -> Result<()> {
+        let (rows, width) = (tile.rows(), tile.width());
+        let mut patterns: HashMap<Vec<usize>, Vec<Factor>> = HashMap::new();
+        for i in 0..rows {
+            let mut row: Vec<f64> = (0..width).map(|j| tile.column(j)[i]).collect();
+            if let Some(j) = row.iter().position(|x| x.is_infinite()) {
+                return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
+            }
+            let missing = row.iter().position(|x| x.is_nan());
+            for linear in &self.chain {
+                if let (Some(j), false) = (missing, linear.is_columnwise()) {
+                    return Err(Error::Missing {
+                        column: names[j].clone(),
+                        row: x.row_number(i) + 1,
+                        remedy: "a model with --pca or --lda needs every cell: fill it, or fit without them".into(),
+                    });
+                }
+                row = linear.row(&row);
+            }
+            let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
+            if present.is_empty() {
+                continue;
+            }
+            if !patterns.contains_key(&present) {
+                let factors: Option<Vec<Factor>> = self.factors.iter().map(|f| f.marginal(&present)).collect();
+                // A principal minor of a positive definite matrix is positive definite.
+                let factors = factors.ok_or_else(|| Error::Schema("a stored covariance is singular".into()))?;
+                patterns.insert(present.clone(), factors);
+            }
+            let mut scores = vec![0.0; self.means.len()];
+            self.score_marginal(&row, &present, &patterns[&present], &mut scores);
+            scores.iter().enumerate().for_each(|(class, s)| out.column_mut(class)[i] += s);
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn squared_distances(z: &Tile, mean: &[f64], q: &mut [f64]) {
+    q.fill(0.0);
+    for (j, m) in mean.iter().enumerate() {
+        q.iter_mut().zip(z.column(j)).for_each(|(q, z)| *q += (z - m) * (z - m));
+    }
+}
+
+#[inline(always)]
+fn scaled_squared_distances(x: &Tile, mean: &[f64], sd: &[f64], q: &mut [f64]) {
+    q.fill(0.0);
+    for (j, (m, s)) in mean.iter().zip(sd).enumerate() {
+        let r = s.recip();
+        q.iter_mut().zip(x.column(j)).for_each(|(q, x)| {
+            let t = (x - m) * r;
+            *q += t * t;
+        });
+    }
+}
+
+#[inline(always)]
+fn squared_norms(z: &Tile, q: &mut [f64]) {
+    q.fill(0.0);
+    for j in 0..z.width() {
+        q.iter_mut().zip(z.column(j)).for_each(|(q, z)| *q += z * z);
+    }
+}
+
+/// D⁻¹(x − c), in place.
+fn standardise(tile: &mut Tile, centre: &[f64], sd: &[f64]) {
+    vectorised(|| {
+        for (j, (c, s)) in centre.iter().zip(sd).enumerate() {
+            let r = s.recip();
+            tile.column_mut(j).iter_mut().for_each(|x| *x = (*x - c) * r);
+        }
+    });
+}
+
+impl Density for GaussianDensity {
+    fn classes(&self) -> usize {
+        self.means.len()
+    }
+
+    fn width(&self) -> usize {
+        self.chain.first().map_or(self.means[0].len(), Linear::inputs)
+    }
+
+    fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
+        let mut tile = Tile::default();
+        x.read_numbers(&mut tile)?;
+        match tile.first_not_finite() {
+            None => self.score_complete(&mut tile, out),
+            Some(_) => self.score_incomplete(x, names, &tile, out)?,
+        }
+        Ok(())
+    }
+
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
+        let mean = &self.means[class];
+        let mut z: Vec<f64> = mean.iter().map(|_| random.normal()).collect();
+        // A Student variable is a Gaussian over the root of an independent χ²/ν.
+        let mut stretch = |(nu, s): (f64, f64)| (s * nu / (2.0 * random.gamma(nu / 2.0))).sqrt();
+        match &self.tails {
+            Tails::Normal => {}
+            Tails::Joint(tails) => {
+                let by = stretch(tails[class]);
+                z.iter_mut().for_each(|z| *z *= by);
+            }
+            Tails::Columns(tails) => z.iter_mut().zip(&tails[class]).for_each(|(z, &t)| *z *= stretch(t)),
+        }
+        let coloured = match self.factor(class) {
+            Factor::Diagonal(sd) => z.iter().zip(sd).map(|(z, s)| z * s).collect(),
+            Factor::Lower(scaled) => scaled.colour(&z),
+        };
+        let mut x: Vec<f64> = coloured.iter().zip(mean).map(|(x, m)| x + m).collect();
+        for linear in self.chain.iter().rev() {
+            x = linear.inverse_row(&x)?;
+        }
+        Ok(x)
+    }
+}
+
+impl Stored for GaussianDensity {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let (k, d) = (self.means.len(), self.means[0].len());
+        let tails = match self.tails {
+            Tails::Normal => "normal",
+            Tails::Joint(_) => "joint",
+            Tails::Columns(_) => "columns",
+        };
+        let full = matches!(self.factors[0], Factor::Lower(_));
+        archive.put_json(&format!("{name}.shape"), &(self.chain.len(), k, d, self.factors.len(), full, tails))?;
+        for (i, linear) in self.chain.iter().enumerate() {
+            linear.store(archive, &format!("{name}.map{i}"))?;
+        }
+        archive.put(&format!("{name}.mean"), &[k, d], &self.means.concat())?;
+        for (i, factor) in self.factors.iter().enumerate() {
+            archive.put(&format!("{name}.sd{i}"), &[d], factor.sd())?;
+            if let Factor::Lower(scaled) = factor {
+                let lower: Vec<f64> = lower_cells(d).map(|at| scaled.l()[at]).collect();
+                archive.put(&format!("{name}.correlation_root{i}"), &[lower.len()], &lower)?;
+            }
+        }
+        let flat = |tails: &[(f64, f64)]| tails.iter().flat_map(|&(nu, s)| [nu, s]).collect::<Vec<_>>();
+        match &self.tails {
+            Tails::Normal => Ok(()),
+            Tails::Joint(tails) => archive.put(&format!("{name}.tails"), &[k, 2], &flat(tails)),
+            Tails::Columns(tails) => archive.put(&format!("{name}.tails"), &[k, d, 2], &flat(&tails.concat())),
+        }
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let damaged = |what: &str| Err(archive.damaged(&format!("`{name}` {what}")));
+        let (maps, k, d, factors, full, tails): (usize, usize, usize, usize, bool, String) =
+            archive.json(&format!("{name}.shape"))?;
+        let means = archive.finite(&format!("{name}.mean"), &[k, d])?;
+        if k == 0 || d == 0 || (factors != 1 && factors != k) {
+            return damaged("has no classes, no columns or a wrong number of covariances");
+        }
+        let means: Vec<Vec<f64>> = means.chunks_exact(d).map(<[f64]>::to_vec).collect();
+        let chain: Vec<Linear> =
+            (0..maps).map(|i| Linear::load(archive, &format!("{name}.map{i}"))).collect::<Result<_>>()?;
+        let fits = chain.windows(2).all(|w| w[0].outputs() == w[1].inputs());
+        if !fits || chain.last().is_some_and(|last| last.outputs() != d) {
+            return damaged("has maps that do not fit together");
+        }
+        let mut loaded = Vec::new();
+        for i in 0..factors {
+            let sd = archive.finite(&format!("{name}.sd{i}"), &[d])?.to_vec();
+            if sd.iter().any(|s| *s <= 0.0) {
+                return damaged("has a standard deviation that is not positive");
+            }
+            if !full {
+                loaded.push(Factor::Diagonal(sd));
+                continue;
+            }
+            let lower = archive.finite(&format!("{name}.correlation_root{i}"), &[d * (d + 1) / 2])?;
+            let mut l = Matrix::zeros(d, d);
+            lower_cells(d).zip(lower).for_each(|(at, &x)| l[at] = x);
+            if (0..d).any(|j| l[(j, j)] <= 0.0) {
+                return damaged("has a correlation matrix that is not positive definite");
+            }
+            loaded.push(Factor::Lower(Scaled::from_parts(sd, l)?));
+        }
+        let tensor = format!("{name}.tails");
+        let pairs = |v: &[f64]| v.chunks_exact(2).map(|p| (p[0], p[1])).collect::<Vec<_>>();
+        let tails = match tails.as_str() {
+            "normal" => Tails::Normal,
+            "joint" => Tails::Joint(pairs(archive.finite(&tensor, &[k, 2])?)),
+            "columns" if !full => {
+                let all = pairs(archive.finite(&tensor, &[k, d, 2])?);
+                Tails::Columns(all.chunks_exact(d).map(<[_]>::to_vec).collect())
+            }
+            _ => return damaged("has tails of an unknown kind"),
+        };
+        let positive = |tails: &[(f64, f64)]| tails.iter().all(|&(nu, s)| nu > 0.0 && s > 0.0);
+        let sound = match &tails {
+            Tails::Normal => true,
+            Tails::Joint(tails) => positive(tails),
+            Tails::Columns(tails) => tails.iter().all(|t| positive(t)),
+        };
+        if !sound {
+            return damaged("has tails that are not positive");
+        }
+        Ok(GaussianDensity::with_tails(chain, means, loaded, tails))
+    }
+}
+
+/// The cells of a lower triangle, column after column.
+fn lower_cells(d: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..d).flat_map(move |j| (j..d).map(move |i| (i, j)))
+}

@@ -1,0 +1,545 @@
+//! Gaussian family: p(x | c) = N(x | μ_c, Σ_c), with Σ of one of six structures.
+//!
+//! Statistic: w, m, S per class ([`Moments`], or [`ColumnMoments`] where only variances are asked
+//! for). With ML estimation Σ_c = S_c/w_c; unbiased divides by w_c − 1, and where classes share
+//! Σ by w − K. Regularisation, in this order:
+//!
+//! - pooling (Friedman 1989):  Σ_c ← ((1−λ) S_c + λ S) / ((1−λ) w_c + λ w), S = Σ_c S_c;
+//! - shrinkage:  Σ ← (1−γ) Σ + γ (tr Σ/d) I. This is the posterior mode under an inverse-Wishart
+//!   prior with scale proportional to the identity: γ = ν₀/(w + ν₀) says the prior weighs as
+//!   much as ν₀ rows that scatter alike in every direction;
+//! - sparse precision: graphical lasso on the correlations, with penalty ρ.
+//!
+//! `bayes` integrates μ and Σ out instead (see [`bayes`]), which gives Student densities.
+
+mod bayes;
+mod choose;
+mod density;
+mod forms;
+
+pub use density::GaussianDensity;
+pub use forms::{LinearForm, QuadraticForm};
+
+use serde::{Deserialize, Serialize};
+
+use super::covariance::{Scaled, is_constant, singular};
+use super::{Family, Names};
+use crate::data::{Cells, Tile};
+use crate::error::{Error, Result};
+use crate::file::{Archive, Stored};
+use crate::numerics::{Matrix, graphical_lasso};
+use crate::statistic::{ColumnMoments, Moments, NotFinite, Statistic};
+use crate::transform::{Linear, Step};
+use density::Factor;
+
+/// What the covariances of the classes have in common, and which of their cells are free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Structure {
+    /// Each class its own matrix (quadratic discriminant analysis).
+    #[default]
+    Full,
+    /// One matrix for all classes (linear discriminant analysis).
+    Tied,
+    /// Each class its own variances (Gaussian naive Bayes).
+    Diagonal,
+    /// One set of variances for all classes.
+    TiedDiagonal,
+    /// Each class one variance.
+    Spherical,
+    /// One variance.
+    TiedSpherical,
+}
+
+impl Structure {
+    /// All structures, by the names of the command line.
+    pub const ALL: [(&'static str, Structure); 6] = [
+        ("full", Structure::Full),
+        ("tied", Structure::Tied),
+        ("diagonal", Structure::Diagonal),
+        ("tied-diagonal", Structure::TiedDiagonal),
+        ("spherical", Structure::Spherical),
+        ("tied-spherical", Structure::TiedSpherical),
+    ];
+
+    /// Whether the classes share their covariance.
+    pub fn is_tied(self) -> bool {
+        matches!(self, Structure::Tied | Structure::TiedDiagonal | Structure::TiedSpherical)
+    }
+
+    /// Whether columns are correlated within a class.
+    pub fn is_full(self) -> bool {
+        matches!(self, Structure::Full | Structure::Tied)
+    }
+
+    /// Whether all columns share one variance.
+    pub fn is_spherical(self) -> bool {
+        matches!(self, Structure::Spherical | Structure::TiedSpherical)
+    }
+}
+
+/// How a covariance is estimated from a scatter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Estimator {
+    /// Maximum likelihood: divide by the weight.
+    #[default]
+    Ml,
+    /// Divide by the weight less the means that were estimated.
+    Unbiased,
+    /// Integrate mean and covariance out: a Student density.
+    Bayes,
+}
+
+impl Estimator {
+    /// All estimators, by the names of the command line.
+    pub const ALL: [(&'static str, Estimator); 3] =
+        [("ml", Estimator::Ml), ("unbiased", Estimator::Unbiased), ("bayes", Estimator::Bayes)];
+}
+
+/// A strength of regularisation: given, or chosen by held-out likelihood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Strength {
+    /// A number from 0 to 1.
+    Fixed(f64),
+    /// The best of a grid by leave-fold-out likelihood.
+    Auto,
+}
+
+impl Default for Strength {
+    fn default() -> Self {
+        Strength::Fixed(0.0)
+    }
+}
+
+impl std::str::FromStr for Strength {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Strength::Auto),
+            number => match number.parse() {
+                Ok(x) if (0.0..=1.0).contains(&x) => Ok(Strength::Fixed(x)),
+                _ => Err("give a number from 0 to 1, or auto".into()),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Strength {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Strength::Fixed(x) => write!(f, "{x}"),
+            Strength::Auto => write!(f, "auto"),
+        }
+    }
+}
+
+impl Serialize for Strength {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Strength {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The Gaussian family with its hyper-parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gaussian {
+    /// The structure of the covariances.
+    pub covariance: Structure,
+    /// The estimator.
+    pub estimator: Estimator,
+    /// γ: towards a multiple of the identity.
+    pub shrinkage: Strength,
+    /// λ: towards the covariance that all classes share.
+    pub pooling: Strength,
+    /// ρ: the penalty of the graphical lasso on correlations; 0 is none.
+    pub sparse_precision: f64,
+    /// Linear maps before the density, in order.
+    pub steps: Vec<Step>,
+}
+
+/// What is kept of one class's rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GaussianStatistic {
+    /// Means and all covariances.
+    Full(Moments),
+    /// Means and variances.
+    Columns(ColumnMoments),
+}
+
+impl Statistic for GaussianStatistic {
+    fn merge(&mut self, other: &Self) -> Result<()> {
+        match (self, other) {
+            (GaussianStatistic::Full(a), GaussianStatistic::Full(b)) => a.merge(b),
+            (GaussianStatistic::Columns(a), GaussianStatistic::Columns(b)) => a.merge(b),
+            _ => Err(mixed()),
+        }
+    }
+
+    fn remove(&mut self, other: &Self) -> Result<()> {
+        match (self, other) {
+            (GaussianStatistic::Full(a), GaussianStatistic::Full(b)) => a.remove(b),
+            (GaussianStatistic::Columns(a), GaussianStatistic::Columns(b)) => a.remove(b),
+            _ => Err(mixed()),
+        }
+    }
+}
+
+fn mixed() -> Error {
+    Error::Schema("some statistics hold covariances and some only variances: make them with the same options".into())
+}
+
+impl Stored for GaussianStatistic {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(&format!("{name}.full"), &matches!(self, GaussianStatistic::Full(_)))?;
+        match self {
+            GaussianStatistic::Full(moments) => moments.store(archive, name),
+            GaussianStatistic::Columns(moments) => moments.store(archive, name),
+        }
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        match archive.json(&format!("{name}.full"))? {
+            true => Ok(GaussianStatistic::Full(Moments::load(archive, name)?)),
+            false => Ok(GaussianStatistic::Columns(ColumnMoments::load(archive, name)?)),
+        }
+    }
+}
+
+impl Gaussian {
+    /// Whether the whole scatter matrix is needed.
+    fn needs_full(&self) -> bool {
+        self.covariance.is_full() || self.steps.iter().any(|step| !matches!(step, Step::Standardise))
+    }
+
+    /// Refuses hyper-parameters that contradict each other.
+    pub fn check(&self) -> Result<()> {
+        let is_set = |strength| strength != Strength::Fixed(0.0);
+        if self.covariance.is_tied() && is_set(self.pooling) {
+            return Err(Error::parameter("--pooling", "a tied covariance is pooled already: drop the option"));
+        }
+        if self.sparse_precision < 0.0 || !self.sparse_precision.is_finite() {
+            return Err(Error::parameter("--sparse-precision", "give a penalty of 0 or more"));
+        }
+        if self.sparse_precision > 0.0 && !self.covariance.is_full() {
+            return Err(Error::parameter("--sparse-precision", "give --covariance full or tied with it"));
+        }
+        let regularised = is_set(self.shrinkage) || is_set(self.pooling) || self.sparse_precision > 0.0;
+        if self.estimator == Estimator::Bayes && regularised {
+            let message = "its prior regularises already: drop --shrinkage, --pooling and --sparse-precision";
+            return Err(Error::parameter("--estimator bayes", message));
+        }
+        Ok(())
+    }
+}
+
+impl Family for Gaussian {
+    type Statistic = GaussianStatistic;
+    type Density = GaussianDensity;
+
+    fn empty(&self, width: usize) -> GaussianStatistic {
+        match self.needs_full() {
+            true => GaussianStatistic::Full(Moments::empty(width)),
+            false => GaussianStatistic::Columns(ColumnMoments::empty(width)),
+        }
+    }
+
+    fn size(&self, width: usize) -> usize {
+        if self.needs_full() { width * width * 8 } else { width * 32 }
+    }
+
+    fn observe(&self, statistic: &mut GaussianStatistic, x: &Cells<'_>, names: &[String]) -> Result<()> {
+        // Tall enough that the rank-one joins are cheap, small enough for the second-level cache.
+        let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(256, 1024);
+        let (mut tile, mut weights) = (Tile::default(), Vec::new());
+        for start in (0..x.rows()).step_by(rows) {
+            let part = x.part(start..x.rows().min(start + rows));
+            part.read_numbers(&mut tile)?;
+            part.read_weights(&mut weights);
+            let weights = part.weighted().then_some(weights.as_slice());
+            let observed = match statistic {
+                GaussianStatistic::Full(moments) => moments.observe(&mut tile, weights),
+                GaussianStatistic::Columns(moments) => moments.observe(&mut tile, weights),
+            };
+            observed.map_err(|NotFinite| self.explain_not_finite(&part, names))?;
+        }
+        Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto
+    }
+
+    fn choose(&self, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Self> {
+        self.check()?;
+        choose::choose(self, folds, names)
+    }
+
+    fn fit(&self, classes: &[GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
+        self.check()?;
+        let mut chain = Vec::new();
+        let mut columns = names.columns.to_vec();
+        let mut moments = self.prepare(classes)?;
+        for step in &self.steps {
+            let linear = match &moments {
+                Prepared::Full(classes) => step.fit(classes, &columns)?,
+                // `needs_full` holds for every other step.
+                Prepared::Columns(classes) => standardise(classes)?,
+            };
+            moments = moments.map(&linear);
+            columns = step.names(&columns);
+            chain.push(linear);
+        }
+        let names = Names { columns: &columns, ..names };
+        if self.estimator == Estimator::Bayes {
+            return bayes::fit(self.covariance, &moments, chain, names);
+        }
+        let covariances = self.covariances(&moments)?;
+        let factors = self.factors(&covariances, &moments, names)?;
+        Ok(GaussianDensity::normal(chain, moments.means(), factors))
+    }
+}
+
+/// Moments of the classes after the linear maps so far.
+enum Prepared {
+    Full(Vec<Moments>),
+    Columns(Vec<ColumnMoments>),
+}
+
+impl Prepared {
+    fn means(&self) -> Vec<Vec<f64>> {
+        match self {
+            Prepared::Full(classes) => classes.iter().map(|m| m.mean().to_vec()).collect(),
+            Prepared::Columns(classes) => classes.iter().map(|m| m.mean().to_vec()).collect(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Prepared::Full(classes) => classes.first().map_or(0, Moments::width),
+            Prepared::Columns(classes) => classes.first().map_or(0, ColumnMoments::width),
+        }
+    }
+
+    fn map(&self, linear: &Linear) -> Prepared {
+        match self {
+            Prepared::Full(classes) => Prepared::Full(classes.iter().map(|m| linear.moments(m)).collect()),
+            Prepared::Columns(classes) => {
+                let scale = linear.parts().0;
+                let scale: Vec<f64> = (0..scale.rows()).map(|j| scale[(j, j)]).collect();
+                Prepared::Columns(classes.iter().map(|m| m.scaled(linear.parts().1, &scale)).collect())
+            }
+        }
+    }
+
+    fn columns(&self) -> Vec<ColumnMoments> {
+        match self {
+            Prepared::Full(classes) => classes.iter().map(ColumnMoments::from).collect(),
+            Prepared::Columns(classes) => classes.clone(),
+        }
+    }
+}
+
+fn standardise(classes: &[ColumnMoments]) -> Result<Linear> {
+    let mut total = ColumnMoments::empty(classes.first().map_or(0, ColumnMoments::width));
+    for class in classes {
+        total.merge(class)?;
+    }
+    let variances: Vec<f64> = total.scatter().iter().zip(total.weight()).map(|(s, w)| divide(*s, *w)).collect();
+    Ok(Linear::standardise(total.mean(), &variances))
+}
+
+/// The covariances of the classes (one, if they share it), before they are factored.
+#[derive(Clone)]
+enum Covariances {
+    Full(Vec<Matrix>),
+    Diagonal(Vec<Vec<f64>>),
+}
+
+impl Gaussian {
+    fn prepare(&self, classes: &[GaussianStatistic]) -> Result<Prepared> {
+        let full: Option<Vec<Moments>> =
+            classes.iter().map(|c| if let GaussianStatistic::Full(m) = c { Some(m.clone()) } else { None }).collect();
+        match full {
+            Some(classes) => Ok(Prepared::Full(classes)),
+            None if self.needs_full() => Err(Error::parameter(
+                "--covariance",
+                "these statistics hold variances only: give diagonal or spherical, without --pca or --lda",
+            )),
+            None => classes
+                .iter()
+                .map(|c| match c {
+                    GaussianStatistic::Columns(m) => Ok(m.clone()),
+                    GaussianStatistic::Full(_) => Err(mixed()),
+                })
+                .collect::<Result<Vec<_>>>()
+                .map(Prepared::Columns),
+        }
+    }
+
+    fn freedom_of_mean(&self) -> f64 {
+        if self.estimator == Estimator::Unbiased { 1.0 } else { 0.0 }
+    }
+
+    fn covariances(&self, moments: &Prepared) -> Result<Covariances> {
+        let (Strength::Fixed(gamma), Strength::Fixed(lambda)) = (self.shrinkage, self.pooling) else {
+            let message = "needs statistics in folds: make them with --folds 5";
+            return Err(Error::parameter("auto regularisation", message));
+        };
+        self.covariances_with(moments, gamma, lambda)
+    }
+
+    /// The regularised covariances for given γ and λ.
+    fn covariances_with(&self, moments: &Prepared, gamma: f64, lambda: f64) -> Result<Covariances> {
+        let d = moments.width();
+        match moments {
+            Prepared::Full(classes) if self.covariance.is_full() => {
+                let scatter = |m: &Moments| m.scatter().data().to_vec();
+                let parts: Vec<(Vec<f64>, f64)> = classes.iter().map(|m| (scatter(m), m.weight())).collect();
+                let averaged = self.average(&parts, lambda);
+                let pooled = self.pooled(&parts);
+                let scale_of = |s: &[f64]| (0..d).map(|j| s[j * d + j]).sum::<f64>() / d as f64;
+                let mut matrices = Vec::new();
+                for covariance in averaged {
+                    let scale = Some(scale_of(&covariance)).filter(|s| *s > 0.0).unwrap_or_else(|| scale_of(&pooled));
+                    let mut matrix = Matrix::from_columns(d, d, covariance);
+                    matrix.data_mut().iter_mut().for_each(|x| *x *= 1.0 - gamma);
+                    (0..d).for_each(|j| matrix[(j, j)] += gamma * scale);
+                    matrices.push(self.sparsify(matrix)?);
+                }
+                Ok(Covariances::Full(matrices))
+            }
+            _ => {
+                let classes = moments.columns();
+                let mut columns: Vec<Vec<f64>> = Vec::new();
+                let mut pooled = Vec::new();
+                // Column by column: with missing cells each has a weight of its own.
+                for j in 0..d {
+                    let parts: Vec<(Vec<f64>, f64)> =
+                        classes.iter().map(|m| (vec![m.scatter()[j]], m.weight()[j])).collect();
+                    columns.push(self.average(&parts, lambda).concat());
+                    pooled.extend(self.pooled(&parts));
+                }
+                let groups = columns.first().map_or(0, Vec::len);
+                let mean = |v: &[f64]| v.iter().sum::<f64>() / d as f64;
+                let diagonal = |c: usize| {
+                    let variances: Vec<f64> = columns.iter().map(|column| column[c]).collect();
+                    let scale = Some(mean(&variances)).filter(|s| *s > 0.0).unwrap_or_else(|| mean(&pooled));
+                    if self.covariance.is_spherical() {
+                        return vec![if gamma > 0.0 { scale } else { mean(&variances) }; d];
+                    }
+                    variances.iter().map(|v| (1.0 - gamma) * v + gamma * scale).collect()
+                };
+                Ok(Covariances::Diagonal((0..groups).map(diagonal).collect()))
+            }
+        }
+    }
+
+    /// Scatter over weight: of each class, pooled by λ, or of all where they share it.
+    fn average(&self, parts: &[(Vec<f64>, f64)], lambda: f64) -> Vec<Vec<f64>> {
+        if self.covariance.is_tied() {
+            return vec![self.pooled(parts)];
+        }
+        let (all, weight) = self.sums(parts);
+        let own = |(scatter, w): &(Vec<f64>, f64)| {
+            let divisor = (1.0 - lambda) * (w - self.freedom_of_mean()) + lambda * weight;
+            let cell = |(s, t): (&f64, &f64)| divide((1.0 - lambda) * s + lambda * t, divisor);
+            scatter.iter().zip(&all).map(cell).collect()
+        };
+        parts.iter().map(own).collect()
+    }
+
+    /// Σ_c S_c and its divisor.
+    fn sums(&self, parts: &[(Vec<f64>, f64)]) -> (Vec<f64>, f64) {
+        let mut all = vec![0.0; parts.first().map_or(0, |p| p.0.len())];
+        let mut weight = 0.0;
+        for (scatter, w) in parts.iter().filter(|p| p.1 > 0.0) {
+            all.iter_mut().zip(scatter).for_each(|(a, s)| *a += s);
+            weight += w - self.freedom_of_mean();
+        }
+        (all, weight)
+    }
+
+    fn pooled(&self, parts: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        let (all, weight) = self.sums(parts);
+        all.into_iter().map(|s| divide(s, weight)).collect()
+    }
+
+    fn sparsify(&self, covariance: Matrix) -> Result<Matrix> {
+        let d = covariance.rows();
+        let sd: Vec<f64> = (0..d).map(|j| covariance[(j, j)].sqrt()).collect();
+        if self.sparse_precision == 0.0 || sd.iter().any(|s| *s <= 0.0 || !s.is_finite()) {
+            return Ok(covariance);
+        }
+        let correlation = Matrix::from_fn(d, d, |i, j| covariance[(i.max(j), i.min(j))] / sd[i] / sd[j]);
+        let sparse = graphical_lasso(correlation.data(), d, self.sparse_precision)?;
+        Ok(Matrix::from_fn(d, d, |i, j| sparse.covariance[j * d + i] * sd[i] * sd[j]))
+    }
+
+    fn factors(&self, covariances: &Covariances, moments: &Prepared, names: Names<'_>) -> Result<Vec<Factor>> {
+        let means = moments.means();
+        let rows: Vec<f64> = match moments {
+            Prepared::Full(classes) => classes.iter().map(Moments::rows).collect(),
+            Prepared::Columns(classes) => classes.iter().map(ColumnMoments::rows).collect(),
+        };
+        // What a shared covariance has to go on: all rows, less one per class mean.
+        let tied = self.covariance.is_tied();
+        let owner = |c: usize| (!tied).then(|| names.classes[c].as_str());
+        let freedom = |c: usize| if tied { rows.iter().map(|n| n - 1.0).sum() } else { rows[c] - 1.0 };
+        let factor_full = |(c, covariance): (usize, &Matrix)| {
+            Scaled::factor(covariance, &means[c])
+                .map(Factor::Lower)
+                .ok_or_else(|| singular(covariance, &means[c], freedom(c), owner(c), names.columns))
+        };
+        let factor_diagonal = |(c, variances): (usize, &Vec<f64>)| match variances
+            .iter()
+            .zip(&means[c])
+            .any(|(&v, &m)| is_constant(v, m))
+        {
+            true => {
+                let matrix = Matrix::diagonal(variances);
+                Err(singular(&matrix, &means[c], freedom(c), owner(c), names.columns))
+            }
+            false => Ok(Factor::Diagonal(variances.iter().map(|v| v.sqrt()).collect())),
+        };
+        match covariances {
+            Covariances::Full(matrices) => matrices.iter().enumerate().map(factor_full).collect(),
+            Covariances::Diagonal(variances) => variances.iter().enumerate().map(factor_diagonal).collect(),
+        }
+    }
+
+    /// Which cell it was, and what to do about it.
+    fn explain_not_finite(&self, part: &Cells<'_>, names: &[String]) -> Error {
+        let mut tile = Tile::default();
+        if let Err(error) = part.read_numbers(&mut tile) {
+            return error;
+        }
+        let infinite_first = (0..tile.width())
+            .find_map(|j| tile.column(j).iter().position(|x| x.is_infinite()).map(|i| (i, j)))
+            .filter(|_| !self.needs_full());
+        let Some((i, j)) = infinite_first.or_else(|| tile.first_not_finite()) else {
+            return Error::Schema("numbers are too large for their sums: rescale the columns".into());
+        };
+        let (column, row) = (names[j].clone(), part.row_number(i) + 1);
+        match tile.column(j)[i].is_nan() {
+            true => Error::Missing {
+                column,
+                row,
+                remedy: "a full or tied covariance needs every cell: give --covariance diagonal, \
+                         --ignore the column, or leave such rows out"
+                    .into(),
+            },
+            false => Error::Infinite { column, row },
+        }
+    }
+}
+
+/// s/w, and 0 where there is nothing to divide.
+fn divide(s: f64, w: f64) -> f64 {
+    if w > 0.0 { s / w } else { 0.0 }
+}

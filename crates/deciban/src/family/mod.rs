@@ -1,0 +1,206 @@
+//! Families: the shapes a block's class-conditional density can have, one file each.
+//!
+//! A family says what to keep of the rows (its statistic) and how that becomes a density for each
+//! class. To add one: write its file, implement [`Family`] and [`Density`], and add one line to
+//! the list at the end of this file.
+
+pub mod covariance;
+pub mod gaussian;
+pub mod normal;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Cells, Tile};
+use crate::error::Result;
+use crate::file::{Archive, Stored};
+use crate::numerics::Random;
+use crate::statistic::Statistic;
+
+/// The names a fit speaks of in its errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The block's columns.
+    pub columns: &'a [String],
+    /// The classes.
+    pub classes: &'a [String],
+}
+
+/// The shape of a block's class-conditional density.
+pub trait Family: Clone + Send + Sync {
+    /// What is kept of the rows of one class.
+    type Statistic: Statistic;
+    /// The fitted densities, one per class.
+    type Density: Density;
+
+    /// The statistic of no rows of `width` columns.
+    fn empty(&self, width: usize) -> Self::Statistic;
+
+    /// Adds rows of one class.
+    fn observe(&self, statistic: &mut Self::Statistic, x: &Cells<'_>, names: &[String]) -> Result<()>;
+
+    /// About how many bytes a statistic of `width` columns takes.
+    fn size(&self, width: usize) -> usize;
+
+    /// Settles what is still open ("auto") from statistics per fold and class.
+    fn choose(&self, folds: &[Vec<Self::Statistic>], names: Names<'_>) -> Result<Self>;
+
+    /// Whether [`choose`](Family::choose) has anything to settle.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// The densities of all classes: it sees them all, so pooling and tying are ordinary fits.
+    fn fit(&self, classes: &[Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
+}
+
+/// The fitted densities p(x | class) of a block.
+pub trait Density: Stored + Send + Sync {
+    /// The number of classes.
+    fn classes(&self) -> usize;
+
+    /// The number of columns.
+    fn width(&self) -> usize;
+
+    /// Adds log p(xᵢ | class) to cell (i, class) of `out`.
+    fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()>;
+
+    /// Draws a row of a class.
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>>;
+}
+
+/// One enum per role from the list of families, and the dispatch between them.
+macro_rules! families {
+    ($($name:literal $variant:ident: $family:ty),* $(,)?) => {
+        /// A family of any shape.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "family", rename_all = "kebab-case")]
+        pub enum AnyFamily { $(#[doc = $name] $variant($family)),* }
+
+        /// The statistic of any family.
+        #[derive(Clone, Debug)]
+        pub enum AnyStatistic { $(#[doc = $name] $variant(<$family as Family>::Statistic)),* }
+
+        /// The densities of any family.
+        #[derive(Clone, Debug)]
+        pub enum AnyDensity { $(#[doc = $name] $variant(<$family as Family>::Density)),* }
+
+        /// The names of the families.
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        impl Statistic for AnyStatistic {
+            fn merge(&mut self, other: &Self) -> Result<()> {
+                #[allow(unreachable_patterns)]
+                match (self, other) {
+                    $((AnyStatistic::$variant(a), AnyStatistic::$variant(b)) => a.merge(b),)*
+                    _ => Err(different()),
+                }
+            }
+            fn remove(&mut self, other: &Self) -> Result<()> {
+                #[allow(unreachable_patterns)]
+                match (self, other) {
+                    $((AnyStatistic::$variant(a), AnyStatistic::$variant(b)) => a.remove(b),)*
+                    _ => Err(different()),
+                }
+            }
+        }
+
+        impl Family for AnyFamily {
+            type Statistic = AnyStatistic;
+            type Density = AnyDensity;
+            fn empty(&self, width: usize) -> AnyStatistic {
+                match self { $(AnyFamily::$variant(f) => AnyStatistic::$variant(f.empty(width))),* }
+            }
+            fn observe(&self, statistic: &mut AnyStatistic, x: &Cells<'_>, names: &[String]) -> Result<()> {
+                #[allow(unreachable_patterns)]
+                match (self, statistic) {
+                    $((AnyFamily::$variant(f), AnyStatistic::$variant(s)) => f.observe(s, x, names),)*
+                    _ => Err(different()),
+                }
+            }
+            fn size(&self, width: usize) -> usize {
+                match self { $(AnyFamily::$variant(f) => f.size(width)),* }
+            }
+            fn is_open(&self) -> bool {
+                match self { $(AnyFamily::$variant(f) => f.is_open()),* }
+            }
+            fn choose(&self, folds: &[Vec<AnyStatistic>], names: Names<'_>) -> Result<Self> {
+                match self {
+                    $(AnyFamily::$variant(f) => {
+                        let folds: Result<Vec<_>> = folds.iter().map(|classes| typed!($variant, classes)).collect();
+                        Ok(AnyFamily::$variant(f.choose(&folds?, names)?))
+                    })*
+                }
+            }
+            fn fit(&self, classes: &[AnyStatistic], names: Names<'_>) -> Result<AnyDensity> {
+                match self {
+                    $(AnyFamily::$variant(f) => Ok(AnyDensity::$variant(f.fit(&typed!($variant, classes)?, names)?)),)*
+                }
+            }
+        }
+
+        impl Density for AnyDensity {
+            fn classes(&self) -> usize {
+                match self { $(AnyDensity::$variant(d) => d.classes()),* }
+            }
+            fn width(&self) -> usize {
+                match self { $(AnyDensity::$variant(d) => d.width()),* }
+            }
+            fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
+                match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }
+            }
+            fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
+                match self { $(AnyDensity::$variant(d) => d.sample(class, random)),* }
+            }
+        }
+
+        stored_by_name!(AnyStatistic { $($name $variant: <$family as Family>::Statistic),* });
+        stored_by_name!(AnyDensity { $($name $variant: <$family as Family>::Density),* });
+    };
+}
+
+/// The statistics of one family out of a slice of [`AnyStatistic`].
+macro_rules! typed {
+    ($variant:ident, $any:expr) => {
+        $any.iter()
+            .map(|any| {
+                #[allow(unreachable_patterns)]
+                match any {
+                    AnyStatistic::$variant(s) => Ok(s.clone()),
+                    _ => Err(different()),
+                }
+            })
+            .collect::<Result<Vec<_>>>()
+    };
+}
+
+/// Stores the variant's name beside its content.
+macro_rules! stored_by_name {
+    ($any:ident { $($name:literal $variant:ident: $type:ty),* }) => {
+        impl Stored for $any {
+            fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+                match self {
+                    $($any::$variant(value) => {
+                        archive.put_json(&format!("{name}.family"), &$name)?;
+                        value.store(archive, name)
+                    })*
+                }
+            }
+            fn load(archive: &Archive, name: &str) -> Result<Self> {
+                let family: String = archive.json(&format!("{name}.family"))?;
+                match family.as_str() {
+                    $($name => Ok($any::$variant(<$type>::load(archive, name)?)),)*
+                    other => Err(archive.damaged(&format!("there is no family `{other}`"))),
+                }
+            }
+        }
+    };
+}
+
+fn different() -> crate::Error {
+    crate::Error::Schema("the statistics belong to another family".into())
+}
+
+// Every family of the library, one line each.
+families! {
+    "gaussian" Gaussian: gaussian::Gaussian,
+}

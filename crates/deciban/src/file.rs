@@ -1,0 +1,201 @@
+//! Model and statistics files. One container for both: safetensors, with JSON for what has names
+//! and a named tensor for every array. Loading runs no code and checks every shape; writing is
+//! atomic. The same bytes carry passes and statistics between machines.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, View};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// The version of the container's layout; newer files are refused.
+const VERSION: u64 = 1;
+
+/// A value that lives in an [`Archive`], under a name of the caller's choice.
+pub trait Stored: Sized {
+    /// Puts the value under `name`.
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()>;
+    /// Reads it back, checking every shape and bound.
+    fn load(archive: &Archive, name: &str) -> Result<Self>;
+}
+
+/// Named arrays of `f64` and named JSON values.
+#[derive(Debug)]
+pub struct Archive {
+    kind: String,
+    path: String,
+    json: BTreeMap<String, Value>,
+    tensors: BTreeMap<String, Tensor>,
+}
+
+#[derive(Debug)]
+struct Tensor {
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl View for &Tensor {
+    fn dtype(&self) -> Dtype {
+        Dtype::F64
+    }
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.values.iter().flat_map(|x| x.to_le_bytes()).collect())
+    }
+    fn data_len(&self) -> usize {
+        self.values.len() * 8
+    }
+}
+
+impl Archive {
+    /// An empty archive; `kind` says what it holds (`model`, `statistics`, ...).
+    pub fn new(kind: &str) -> Self {
+        Archive { kind: kind.into(), path: "archive".into(), json: BTreeMap::new(), tensors: BTreeMap::new() }
+    }
+
+    /// Puts a JSON value under `name`.
+    pub fn put_json(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
+        let value =
+            serde_json::to_value(value).map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
+        self.json.insert(name.into(), value);
+        Ok(())
+    }
+
+    /// Puts an array under `name`.
+    pub fn put(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Result<()> {
+        Error::check_shape(name, shape.iter().product(), values.len())?;
+        self.tensors.insert(name.into(), Tensor { shape: shape.into(), values: values.into() });
+        Ok(())
+    }
+
+    /// The JSON value under `name`.
+    pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let value = self.json.get(name).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))?;
+        T::deserialize(value).map_err(|e| self.damaged(&format!("`{name}`: {e}")))
+    }
+
+    /// The array under `name`, which must have this shape.
+    pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f64]> {
+        let tensor = self.tensors.get(name).ok_or_else(|| self.damaged(&format!("array `{name}` is not there")))?;
+        if tensor.shape != shape {
+            return Err(self.damaged(&format!("array `{name}` has shape {:?}, not {shape:?}", tensor.shape)));
+        }
+        Ok(&tensor.values)
+    }
+
+    /// The array under `name`, all of whose values must be finite.
+    pub fn finite(&self, name: &str, shape: &[usize]) -> Result<&[f64]> {
+        let values = self.get(name, shape)?;
+        match values.iter().all(|x| x.is_finite()) {
+            true => Ok(values),
+            false => Err(self.damaged(&format!("array `{name}` holds a number that is not finite"))),
+        }
+    }
+
+    /// Whether there is an array under `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// The error of an archive that is not as it should be.
+    pub fn damaged(&self, message: &str) -> Error {
+        Error::File { path: self.path.clone(), message: format!("the file is damaged: {message}") }
+    }
+
+    /// The archive as safetensors.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let json = serde_json::to_string(&self.json).map_err(|e| self.damaged(&e.to_string()))?;
+        let metadata = HashMap::from([
+            ("deciban".to_string(), self.kind.clone()),
+            ("version".to_string(), VERSION.to_string()),
+            ("json".to_string(), json),
+        ]);
+        safetensors::serialize(self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)), Some(metadata))
+            .map_err(|e| self.damaged(&e.to_string()))
+    }
+
+    /// Reads what [`to_bytes`](Archive::to_bytes) wrote; it must hold `kind`.
+    pub fn from_bytes(bytes: &[u8], kind: &str) -> Result<Self> {
+        Archive::parse(bytes, kind, "archive")
+    }
+
+    fn parse(bytes: &[u8], kind: &str, path: &str) -> Result<Self> {
+        let refuse = |message: String| Error::File { path: path.into(), message };
+        let foreign = |e| refuse(format!("this is not a deciban file, or it is damaged ({e})"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(e.to_string()))?;
+        let metadata = header.metadata().as_ref().ok_or_else(|| foreign("it has no description".into()))?;
+        let field = |name: &str| metadata.get(name).ok_or_else(|| foreign(format!("it has no `{name}`")));
+        let found = field("deciban")?;
+        let version: u64 = field("version")?.parse().map_err(|_| foreign("its version is not a number".into()))?;
+        if version > VERSION {
+            return Err(refuse(format!(
+                "the file has format {version}, this program knows up to {VERSION}: update deciban"
+            )));
+        }
+        if found != kind {
+            return Err(refuse(format!("this is a {found} file, not a {kind} file")));
+        }
+        let json = serde_json::from_str(field("json")?).map_err(|e| foreign(e.to_string()))?;
+        let parsed = SafeTensors::deserialize(bytes).map_err(|e| foreign(e.to_string()))?;
+        let mut tensors = BTreeMap::new();
+        for (name, view) in parsed.iter() {
+            if view.dtype() != Dtype::F64 {
+                return Err(refuse(format!("the file is damaged: array `{name}` does not hold doubles")));
+            }
+            // Eight bytes each: safetensors has checked the length against the shape.
+            let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
+            tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values: values.collect() });
+        }
+        Ok(Archive { kind: kind.into(), path: path.into(), json, tensors })
+    }
+
+    /// Reads a file that must hold `kind`.
+    pub fn read(path: impl AsRef<Path>, kind: &str) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        Archive::parse(&bytes, kind, &path.display().to_string())
+    }
+
+    /// Writes the file whole or not at all.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        write_atomic(path.as_ref(), &self.to_bytes()?)
+    }
+
+    /// What a deciban file holds: `model` or `statistics`; `None` for other files.
+    pub fn kind_of(path: impl AsRef<Path>) -> Option<String> {
+        let mut start = Vec::new();
+        let mut file = std::fs::File::open(path).ok()?;
+        std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, 8), &mut start).ok()?;
+        let length = u64::from_le_bytes(start.as_slice().try_into().ok()?);
+        let mut header = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, length.min(100 << 20)), &mut header).ok()?;
+        let header: Value = serde_json::from_slice(&header).ok()?;
+        header.get("__metadata__")?.get("deciban")?.as_str().map(str::to_string)
+    }
+}
+
+/// Temporary file in the same folder, fsync, rename.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = std::fs::File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
+    renamed.map_err(|e| {
+        let _ = std::fs::remove_file(&temporary);
+        Error::io(path, e)
+    })
+}

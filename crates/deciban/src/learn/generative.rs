@@ -1,0 +1,272 @@
+//! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
+//! from one pass. The prior of the training data is kept beside the model and never touches it.
+
+use rayon::prelude::*;
+
+use super::{Block, Classifier, Learner, Statistics, Summarise};
+use crate::data::{Batch, Column, Kind, Rows, Schema, Tile};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::evidence::Evidence;
+use crate::family::gaussian::Gaussian;
+use crate::family::{AnyDensity, AnyFamily, Density, Family, Names};
+use crate::file::{Archive, Stored};
+use crate::numerics::Random;
+use crate::posterior::Prior;
+use crate::statistic::Sketch;
+use crate::transform::Gaussianise;
+
+/// Learns a generative model.
+#[derive(Clone, Debug)]
+pub struct Generative {
+    blocks: Vec<Block>,
+    gaussianise: bool,
+    folds: usize,
+    seed: u64,
+}
+
+impl Generative {
+    /// One Gaussian block of all columns, which must be numbers.
+    pub fn gaussian(columns: &[Column], family: Gaussian) -> Result<Self> {
+        family.check()?;
+        if let Some(column) = columns.iter().find(|c| c.kind != Kind::Number) {
+            return Err(Error::Schema(format!(
+                "column `{0}` does not hold numbers: leave it out with --ignore '{0}'",
+                column.name
+            )));
+        }
+        if columns.is_empty() {
+            return Err(Error::Schema("there is no column to learn from".into()));
+        }
+        let block = Block {
+            columns: (0..columns.len()).collect(),
+            names: columns.iter().map(|c| c.name.clone()).collect(),
+            gaussianise: None,
+            family: AnyFamily::Gaussian(family),
+        };
+        Ok(Generative { blocks: vec![block], gaussianise: false, folds: 1, seed: 0 })
+    }
+
+    /// Maps each number through its empirical distribution to a normal one first, at the price of
+    /// one more pass.
+    pub fn gaussianise(mut self, on: bool) -> Self {
+        self.gaussianise = on;
+        self
+    }
+
+    /// Keeps statistics for `folds` folds, drawn with `seed`: what "auto" is settled with.
+    pub fn folds(mut self, folds: usize, seed: u64) -> Self {
+        (self.folds, self.seed) = (folds.max(1), seed);
+        self
+    }
+
+    /// Whether more than one pass over the rows is needed.
+    pub fn needs_two_passes(&self) -> bool {
+        self.gaussianise
+    }
+
+    /// The passes: what [`fit`](Generative::fit) needs of the rows.
+    pub fn statistics(&self, engine: &impl Engine) -> Result<Statistics> {
+        let mut blocks = self.blocks.clone();
+        if self.gaussianise {
+            for block in &mut blocks {
+                let sketches = engine.run(&Sketch::new(block.columns.clone(), block.names.clone())?)?;
+                block.gaussianise = Some(Gaussianise::fit(&sketches.0));
+            }
+        }
+        let open = self.blocks.iter().any(|block| block.family.is_open());
+        let folds = if open { self.folds.max(2) } else { self.folds };
+        Statistics::collect(Summarise { blocks, folds, seed: self.seed }, engine)
+    }
+
+    /// The model, from statistics alone; their families give way to this learner's.
+    pub fn fit(&self, statistics: &Statistics) -> Result<GenerativeModel> {
+        let (schema, summary) = (statistics.schema(), statistics.summary());
+        check_classes(schema, &summary.rows(), &summary.weights())?;
+        Error::check_shape("blocks of the statistics", self.blocks.len(), statistics.blocks().len())?;
+        let mut blocks = Vec::new();
+        for (b, (own, given)) in self.blocks.iter().zip(statistics.blocks()).enumerate() {
+            Error::check_shape("columns of a block", own.columns.len(), given.columns.len())?;
+            let names = Names { columns: &given.names, classes: schema.classes() };
+            let family = match own.family.is_open() {
+                true => own.family.choose(&summary.block_by_fold(b), names)?,
+                false => own.family.clone(),
+            };
+            let density = family.fit(&summary.block(b)?, names)?;
+            blocks.push(FittedBlock { block: Block { family, ..given.clone() }, density });
+        }
+        let empirical = Prior::from_weights(&summary.weights())?;
+        let (schema, prior) = (schema.clone(), empirical.clone());
+        Ok(GenerativeModel { schema, prior, empirical, rows: summary.rows(), blocks })
+    }
+}
+
+impl Learner for Generative {
+    type Model = GenerativeModel;
+    fn learn(&self, engine: &impl Engine) -> Result<GenerativeModel> {
+        self.fit(&self.statistics(engine)?)
+    }
+}
+
+fn check_classes(schema: &Schema, rows: &[f64], weights: &[f64]) -> Result<()> {
+    let target = schema.target();
+    match schema.classes() {
+        [] => return Err(Error::Classes("there are no labelled rows to learn from".into())),
+        [only] => {
+            return Err(Error::Classes(format!(
+                "the target `{target}` has a single class, `{only}`: a classifier needs at least two"
+            )));
+        }
+        _ => {}
+    }
+    for (class, name) in schema.classes().iter().enumerate() {
+        if rows[class] == 0.0 {
+            return Err(Error::Classes(format!("class `{name}` of `{target}` has no rows")));
+        }
+        if weights[class] <= 0.0 {
+            return Err(Error::Classes(format!("the rows of class `{name}` of `{target}` have no weight")));
+        }
+    }
+    Ok(())
+}
+
+/// A block with its densities.
+#[derive(Clone, Debug)]
+pub struct FittedBlock {
+    /// What was fitted.
+    pub block: Block,
+    /// The densities, one per class.
+    pub density: AnyDensity,
+}
+
+/// A fitted generative model.
+#[derive(Clone, Debug)]
+pub struct GenerativeModel {
+    schema: Schema,
+    prior: Prior,
+    empirical: Prior,
+    rows: Vec<f64>,
+    blocks: Vec<FittedBlock>,
+}
+
+impl GenerativeModel {
+    /// The blocks.
+    pub fn blocks(&self) -> &[FittedBlock] {
+        &self.blocks
+    }
+
+    /// The number of training rows of each class.
+    pub fn rows(&self) -> &[f64] {
+        &self.rows
+    }
+
+    /// The same model with another default prior.
+    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
+        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
+        self.prior = prior;
+        Ok(self)
+    }
+
+    /// Draws a row of a class: its cells in the order of the schema.
+    ///
+    /// After `--pca` or `--lda` the row lies in the subspace that the model knows.
+    pub fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
+        let mut row = vec![f64::NAN; self.schema.columns().len()];
+        for FittedBlock { block, density } in &self.blocks {
+            let x = density.sample(class, random)?;
+            for (j, (&column, x)) in block.columns.iter().zip(x).enumerate() {
+                row[column] = block.gaussianise.as_ref().map_or(x, |map| map.inverse(j, x));
+            }
+        }
+        Ok(row)
+    }
+
+    /// Scores a few rows into `out`, row after row.
+    fn score(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+        let classes = self.schema.classes().len();
+        let mut scores = Tile::default();
+        scores.resize(rows.len(), classes);
+        scores.data_mut().fill(0.0);
+        for FittedBlock { block, density } in &self.blocks {
+            block.with_cells(x, Rows::Range(rows.clone()), |cells, log_jacobian| {
+                density.add_log_density(cells, &block.names, &mut scores)?;
+                if !log_jacobian.is_empty() {
+                    for class in 0..classes {
+                        scores.column_mut(class).iter_mut().zip(log_jacobian).for_each(|(s, j)| *s += j);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        for class in 0..classes {
+            for (i, s) in scores.column(class).iter().enumerate() {
+                out[i * classes + class] = *s;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Classifier for GenerativeModel {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    fn empirical(&self) -> &Prior {
+        &self.empirical
+    }
+
+    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        Error::check_shape("columns of a batch", self.schema.columns().len(), x.width())?;
+        let classes = self.schema.classes().len();
+        // A tile and its copies fit the second-level cache.
+        let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
+        let mut values = vec![0.0; x.rows() * classes];
+        values.par_chunks_mut(tile * classes).enumerate().try_for_each(|(t, out)| {
+            let start = t * tile;
+            self.score(x, start..start + out.len() / classes, out)
+        })?;
+        Evidence::new(classes, values)
+    }
+}
+
+impl Stored for GenerativeModel {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(&format!("{name}.schema"), &self.schema)?;
+        archive.put(&format!("{name}.prior"), &[self.prior.classes()], self.prior.probabilities())?;
+        archive.put(&format!("{name}.empirical"), &[self.empirical.classes()], self.empirical.probabilities())?;
+        archive.put(&format!("{name}.rows"), &[self.rows.len()], &self.rows)?;
+        archive.put_json(&format!("{name}.blocks"), &self.blocks.len())?;
+        for (b, FittedBlock { block, density }) in self.blocks.iter().enumerate() {
+            block.store(archive, &format!("{name}.block{b}"))?;
+            density.store(archive, &format!("{name}.density{b}"))?;
+        }
+        Ok(())
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let schema: Schema = archive.json(&format!("{name}.schema"))?;
+        let classes = schema.classes().len();
+        let [prior, empirical] = ["prior", "empirical"]
+            .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
+        let rows = archive.finite(&format!("{name}.rows"), &[classes])?.to_vec();
+        let count: usize = archive.json(&format!("{name}.blocks"))?;
+        let mut blocks = Vec::new();
+        for b in 0..count {
+            let block = Block::load(archive, &format!("{name}.block{b}"))?;
+            let density = AnyDensity::load(archive, &format!("{name}.density{b}"))?;
+            let fits = density.classes() == classes
+                && density.width() == block.columns.len()
+                && block.columns.iter().all(|&c| c < schema.columns().len());
+            if !fits || classes == 0 {
+                return Err(archive.damaged(&format!("block {b} does not fit the schema")));
+            }
+            blocks.push(FittedBlock { block, density });
+        }
+        Ok(GenerativeModel { schema, prior: prior?, empirical: empirical?, rows, blocks })
+    }
+}

@@ -1,0 +1,97 @@
+//! Learners and the models they leave. A [`Learner`] is a loop over passes: closed-form models need
+//! one, others send their current parameters inside the next pass.
+//!
+//! To add a learner: write its file, and add one line to [`Model`].
+
+mod generative;
+mod statistics;
+mod summary;
+
+pub use generative::{FittedBlock, Generative, GenerativeModel};
+pub use statistics::Statistics;
+pub use summary::{Block, Summarise, Summary};
+
+use std::path::Path;
+
+use crate::data::{Batch, Schema};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::evidence::Evidence;
+use crate::file::{Archive, Stored};
+use crate::posterior::Prior;
+
+/// Learns a model from rows, wherever they are.
+pub trait Learner {
+    /// What it learns.
+    type Model: Classifier;
+    /// Runs its passes on `engine`.
+    fn learn(&self, engine: &impl Engine) -> Result<Self::Model>;
+}
+
+/// A model that scores rows into evidence.
+pub trait Classifier {
+    /// The columns it takes and the classes it knows.
+    fn schema(&self) -> &Schema;
+    /// The prior it uses unless told otherwise.
+    fn prior(&self) -> &Prior;
+    /// The prior of the training data.
+    fn empirical(&self) -> &Prior;
+    /// The evidence that rows carry for each class; the batch has the columns of the schema.
+    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence>;
+}
+
+/// A model of any kind, as files hold it.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// Class-conditional densities.
+    Generative(GenerativeModel),
+}
+
+impl Model {
+    /// Writes a model file, whole or not at all.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let mut archive = Archive::new("model");
+        match self {
+            Model::Generative(model) => {
+                archive.put_json("kind", &"generative")?;
+                model.store(&mut archive, "model")?;
+            }
+        }
+        archive.write(path)
+    }
+
+    /// Reads a model file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let archive = Archive::read(path, "model")?;
+        match archive.json::<String>("kind")?.as_str() {
+            "generative" => Ok(Model::Generative(GenerativeModel::load(&archive, "model")?)),
+            other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
+        }
+    }
+}
+
+impl Classifier for Model {
+    fn schema(&self) -> &Schema {
+        match self {
+            Model::Generative(model) => model.schema(),
+        }
+    }
+
+    fn prior(&self) -> &Prior {
+        match self {
+            Model::Generative(model) => model.prior(),
+        }
+    }
+
+    fn empirical(&self) -> &Prior {
+        match self {
+            Model::Generative(model) => model.empirical(),
+        }
+    }
+
+    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        match self {
+            Model::Generative(model) => model.evidence(x),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! [`Statistics`]: a summary with the schema it belongs to, as `*.stats` files hold it.
+//! Files of the same columns add and subtract: `a + b − c`.
+
+use std::path::Path;
+
+use super::{Block, Summarise, Summary};
+use crate::data::Schema;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::file::{Archive, Stored};
+use crate::statistic::Statistic;
+
+/// What a pass over labelled rows left, with the names of columns and classes.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    schema: Schema,
+    pass: Summarise,
+    summary: Summary,
+}
+
+impl Statistics {
+    /// Runs the pass on an engine.
+    pub fn collect(pass: Summarise, engine: &impl Engine) -> Result<Self> {
+        let summary = engine.run(&pass)?;
+        let schema = engine.schema()?;
+        Ok(Statistics { schema, pass, summary }.with_all_classes())
+    }
+
+    /// Gives classes of the schema without rows their empty statistics.
+    fn with_all_classes(mut self) -> Self {
+        let order: Vec<Option<usize>> = (0..self.schema.classes().len()).map(Some).collect();
+        self.summary = self.summary.reordered(&order, &self.pass);
+        self
+    }
+
+    /// Columns and classes.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The blocks that were summarised.
+    pub fn blocks(&self) -> &[Block] {
+        &self.pass.blocks
+    }
+
+    /// The statistics themselves.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The classes in ascending order: as numbers if all of them are, else as text.
+    pub fn sort_classes(&mut self) -> Result<()> {
+        let order = ascending(self.schema.classes());
+        let sorted = order.iter().map(|&c| self.schema.classes()[c].clone()).collect();
+        let order: Vec<Option<usize>> = order.into_iter().map(Some).collect();
+        self.summary = self.summary.reordered(&order, &self.pass);
+        self.schema = self.schema.with_classes(sorted)?;
+        Ok(())
+    }
+
+    fn is_sorted(&self) -> bool {
+        ascending(self.schema.classes()).is_sorted()
+    }
+
+    /// Adds the rows behind `other`, which must have the same columns; classes are matched by name.
+    /// Where both have their classes in ascending order, so has the sum; otherwise new ones go last.
+    pub fn merge(&mut self, other: &Statistics) -> Result<()> {
+        self.check(other)?;
+        let sorted = self.is_sorted() && other.is_sorted();
+        let mut classes = self.schema.classes().to_vec();
+        classes.extend(other.schema.classes().iter().filter(|c| self.schema.class(c).is_none()).cloned());
+        let aligned = |side: &Statistics| {
+            let order: Vec<Option<usize>> = classes.iter().map(|c| side.schema.class(c)).collect();
+            side.summary.reordered(&order, &side.pass)
+        };
+        let mut summary = aligned(self);
+        summary.merge(&aligned(other))?;
+        self.schema = self.schema.with_classes(classes)?;
+        self.summary = summary;
+        if sorted { self.sort_classes() } else { Ok(()) }
+    }
+
+    /// Takes away the rows behind `other`, all of which must be in these statistics.
+    pub fn remove(&mut self, other: &Statistics) -> Result<()> {
+        self.check(other)?;
+        if let Some(class) = other.schema.classes().iter().find(|c| self.schema.class(c).is_none()) {
+            return Err(Error::Classes(format!("there is no class `{class}` to remove rows from")));
+        }
+        let order: Vec<Option<usize>> = self.schema.classes().iter().map(|c| other.schema.class(c)).collect();
+        self.summary.remove(&other.summary.reordered(&order, &other.pass))
+    }
+
+    fn check(&self, other: &Statistics) -> Result<()> {
+        let (mine, theirs) = (self.schema.names(), other.schema.names());
+        if mine != theirs {
+            let odd = theirs.iter().find(|n| !mine.contains(n)).or_else(|| mine.iter().find(|n| !theirs.contains(n)));
+            let hint = odd.map_or("their order differs".to_string(), |name| format!("only one has `{name}`"));
+            return Err(Error::Schema(format!("the statistics have different columns: {hint}")));
+        }
+        if self.pass.folds != other.pass.folds {
+            return Err(Error::Schema(format!(
+                "the statistics have {} and {} folds: make them with the same --folds",
+                self.pass.folds, other.pass.folds
+            )));
+        }
+        let same_maps = |(a, b): (&Block, &Block)| a.gaussianise == b.gaussianise && a.columns == b.columns;
+        if self.pass.blocks.len() != other.pass.blocks.len()
+            || !self.pass.blocks.iter().zip(&other.pass.blocks).all(same_maps)
+        {
+            return Err(Error::Schema(
+                "the statistics were made with other blocks or another --gaussianise: make them with the same options"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes a statistics file, whole or not at all.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let mut archive = Archive::new("statistics");
+        archive.put_json("schema", &self.schema)?;
+        self.pass.store(&mut archive, "pass")?;
+        self.summary.store(&mut archive, "summary")?;
+        archive.write(path)
+    }
+
+    /// Reads a statistics file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let archive = Archive::read(path, "statistics")?;
+        let schema: Schema = archive.json("schema")?;
+        let pass = Summarise::load(&archive, "pass")?;
+        let summary = Summary::load(&archive, "summary")?;
+        let columns_exist = pass.blocks.iter().flat_map(|b| &b.columns).all(|&c| c < schema.columns().len());
+        if summary.classes() != schema.classes().len() || summary.folds() != pass.folds || !columns_exist {
+            return Err(archive.damaged("its parts do not belong together"));
+        }
+        Ok(Statistics { schema, pass, summary })
+    }
+}
+
+/// The order in which names ascend.
+fn ascending(names: &[String]) -> Vec<usize> {
+    let numbers: Option<Vec<f64>> = names.iter().map(|n| n.parse().ok().filter(|x: &f64| !x.is_nan())).collect();
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    match numbers {
+        Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
+        None => order.sort_by(|&a, &b| names[a].cmp(&names[b])),
+    }
+    order
+}

@@ -1,0 +1,333 @@
+//! The pass of every generative model: for each block, class and fold, the family's statistic.
+//!
+//! Classes may turn up as the rows come: a summary grows when it meets a new code, so a stream is
+//! read once. Folds are drawn from the row's number, so they do not depend on who reads it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Batch, Cells, MISSING, Rows, Tile};
+use crate::error::{Error, Result};
+use crate::family::{AnyFamily, AnyStatistic, Family};
+use crate::file::{Archive, Stored};
+use crate::numerics::hash;
+use crate::pass::Pass;
+use crate::statistic::Statistic;
+use crate::transform::Gaussianise;
+
+/// Columns modelled jointly given the class, with the family of their density.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The columns' places in the schema.
+    pub columns: Vec<usize>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// A map of each number towards a normal one, before the family sees it.
+    pub gaussianise: Option<Gaussianise>,
+    /// The family.
+    pub family: AnyFamily,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredBlock {
+    columns: Vec<usize>,
+    names: Vec<String>,
+    gaussianised: bool,
+    family: AnyFamily,
+}
+
+impl Stored for Block {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let stored = StoredBlock {
+            columns: self.columns.clone(),
+            names: self.names.clone(),
+            gaussianised: self.gaussianise.is_some(),
+            family: self.family.clone(),
+        };
+        archive.put_json(name, &stored)?;
+        match &self.gaussianise {
+            Some(map) => map.store(archive, &format!("{name}.gaussianise")),
+            None => Ok(()),
+        }
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let StoredBlock { columns, names, gaussianised, family } = archive.json(name)?;
+        if columns.len() != names.len() || columns.is_empty() {
+            return Err(archive.damaged(&format!("`{name}` does not name its columns")));
+        }
+        let gaussianise = match gaussianised {
+            true => Some(Gaussianise::load(archive, &format!("{name}.gaussianise"))?),
+            false => None,
+        };
+        if gaussianise.as_ref().is_some_and(|map| map.width() != columns.len()) {
+            return Err(archive.damaged(&format!("`{name}` has a map for other columns")));
+        }
+        Ok(Block { columns, names, gaussianise, family })
+    }
+}
+
+impl Block {
+    /// Runs `body` on the block's cells in the chosen rows, gaussianised if the block is so. The
+    /// second argument is the log-Jacobian of each row, empty where it is 0.
+    pub(super) fn with_cells<R>(
+        &self,
+        batch: &Batch<'_>,
+        rows: Rows<'_>,
+        body: impl FnOnce(&Cells<'_>, &[f64]) -> Result<R>,
+    ) -> Result<R> {
+        let cells = Cells::new(batch, &self.columns, rows);
+        let Some(map) = &self.gaussianise else { return body(&cells, &[]) };
+        let (mut tile, mut weights) = (Tile::default(), Vec::new());
+        cells.read_numbers(&mut tile)?;
+        let mut log_jacobian = vec![0.0; tile.rows()];
+        map.apply(&mut tile, &mut log_jacobian)?;
+        cells.read_weights(&mut weights);
+        let mut mapped = Batch::new(tile.rows()).column_major(tile.data(), tile.width())?;
+        if cells.weighted() {
+            mapped = mapped.weights(&weights)?;
+        }
+        let columns: Vec<usize> = (0..tile.width()).collect();
+        body(&Cells::new(&mapped, &columns, Rows::Range(0..tile.rows())), &log_jacobian)
+    }
+}
+
+/// The pass that fills a [`Summary`].
+#[derive(Clone, Debug)]
+pub struct Summarise {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// How many folds to keep apart; 1 keeps none.
+    pub folds: usize,
+    /// What the folds are drawn with.
+    pub seed: u64,
+}
+
+impl Stored for Summarise {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(name, &(self.blocks.len(), self.folds, self.seed))?;
+        for (b, block) in self.blocks.iter().enumerate() {
+            block.store(archive, &format!("{name}.block{b}"))?;
+        }
+        Ok(())
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (blocks, folds, seed): (usize, usize, u64) = archive.json(name)?;
+        let blocks = (0..blocks).map(|b| Block::load(archive, &format!("{name}.block{b}"))).collect::<Result<_>>()?;
+        match folds {
+            0 => Err(archive.damaged("there are no folds")),
+            folds => Ok(Summarise { blocks, folds, seed }),
+        }
+    }
+}
+
+impl Summarise {
+    fn empty_group(&self) -> Group {
+        let blocks = self.blocks.iter().map(|block| block.family.empty(block.columns.len())).collect();
+        Group { rows: 0.0, weight: 0.0, blocks }
+    }
+
+    fn fold(&self, batch: &Batch<'_>, row: usize) -> usize {
+        match (self.folds, batch.given_folds()) {
+            (1, _) => 0,
+            (folds, Some(given)) => given[row] as usize % folds,
+            (folds, None) => (hash(self.seed, batch.row_number(row)) % folds as u64) as usize,
+        }
+    }
+}
+
+impl Pass for Summarise {
+    const NAME: &'static str = "summarise";
+    type Statistic = Summary;
+
+    fn empty(&self) -> Summary {
+        Summary { folds: self.folds, groups: Vec::new() }
+    }
+
+    fn size(&self) -> usize {
+        // A handful of classes: how many there are is not known before the rows are read.
+        let per_class: usize = self.blocks.iter().map(|block| block.family.size(block.columns.len())).sum();
+        per_class * self.folds * 8
+    }
+
+    fn observe(&self, summary: &mut Summary, batch: &Batch<'_>) -> Result<()> {
+        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let group_of = |row: usize| labels[row] as usize * self.folds + self.fold(batch, row);
+        // A counting sort of the rows by group.
+        let most = labels.iter().filter(|&&c| c != MISSING).max().map_or(0, |&c| c as usize + 1);
+        let groups = most * self.folds;
+        let mut ends = vec![0usize; groups + 1];
+        let labelled = (0..batch.rows()).filter(|&row| labels[row] != MISSING);
+        labelled.clone().for_each(|row| ends[group_of(row) + 1] += 1);
+        for g in 0..groups {
+            ends[g + 1] += ends[g];
+        }
+        let mut next = ends.clone();
+        let mut order = vec![0u32; ends[groups]];
+        for row in labelled {
+            let g = group_of(row);
+            order[next[g]] = row as u32;
+            next[g] += 1;
+        }
+        while summary.groups.len() < groups {
+            summary.groups.push(self.empty_group());
+        }
+        for g in 0..groups {
+            let rows = &order[ends[g]..ends[g + 1]];
+            if rows.is_empty() {
+                continue;
+            }
+            let group = &mut summary.groups[g];
+            group.rows += rows.len() as f64;
+            group.weight += match batch.row_weights() {
+                Some(weights) => rows.iter().map(|&row| weights[row as usize]).sum(),
+                None => rows.len() as f64,
+            };
+            for (block, statistic) in self.blocks.iter().zip(&mut group.blocks) {
+                block.with_cells(batch, Rows::Index(rows), |cells, _| {
+                    block.family.observe(statistic, cells, &block.names)
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The statistics of every block for every class and fold.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    folds: usize,
+    /// Group `class·folds + fold`.
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    rows: f64,
+    weight: f64,
+    blocks: Vec<AnyStatistic>,
+}
+
+impl Group {
+    fn merge(&mut self, other: &Group) -> Result<()> {
+        Error::check_shape("blocks of the merged statistics", self.blocks.len(), other.blocks.len())?;
+        for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
+            a.merge(b)?;
+        }
+        self.rows += other.rows;
+        self.weight += other.weight;
+        Ok(())
+    }
+}
+
+impl Summary {
+    /// The number of classes seen so far.
+    pub fn classes(&self) -> usize {
+        self.groups.len() / self.folds
+    }
+
+    /// The number of folds.
+    pub fn folds(&self) -> usize {
+        self.folds
+    }
+
+    /// The number of rows of each class.
+    pub fn rows(&self) -> Vec<f64> {
+        self.groups.chunks_exact(self.folds).map(|folds| folds.iter().map(|g| g.rows).sum()).collect()
+    }
+
+    /// The weight of each class.
+    pub fn weights(&self) -> Vec<f64> {
+        self.groups.chunks_exact(self.folds).map(|folds| folds.iter().map(|g| g.weight).sum()).collect()
+    }
+
+    /// The statistic of a block for each class, all folds together.
+    pub fn block(&self, block: usize) -> Result<Vec<AnyStatistic>> {
+        let merged = |folds: &[Group]| {
+            let mut whole = folds[0].blocks[block].clone();
+            folds[1..].iter().try_for_each(|fold| whole.merge(&fold.blocks[block]))?;
+            Ok(whole)
+        };
+        self.groups.chunks_exact(self.folds).map(merged).collect()
+    }
+
+    /// The statistic of a block for each fold and class.
+    pub fn block_by_fold(&self, block: usize) -> Vec<Vec<AnyStatistic>> {
+        let of = |fold: usize| self.groups.iter().skip(fold).step_by(self.folds).map(|g| g.blocks[block].clone());
+        (0..self.folds).map(|fold| of(fold).collect()).collect()
+    }
+
+    /// The summary with its classes in another order: class `i` of the result is `order[i]` here,
+    /// or an empty class where that is `None`.
+    pub fn reordered(&self, order: &[Option<usize>], pass: &Summarise) -> Summary {
+        let class = |source: &Option<usize>| match source {
+            Some(c) if *c < self.classes() => self.groups[c * self.folds..(c + 1) * self.folds].to_vec(),
+            _ => vec![pass.empty_group(); self.folds],
+        };
+        Summary { folds: self.folds, groups: order.iter().flat_map(class).collect() }
+    }
+}
+
+impl Statistic for Summary {
+    fn merge(&mut self, other: &Self) -> Result<()> {
+        Error::check_shape("folds of the merged statistics", self.folds, other.folds)?;
+        for (g, group) in other.groups.iter().enumerate() {
+            match self.groups.get_mut(g) {
+                Some(mine) => mine.merge(group)?,
+                None => self.groups.push(group.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, other: &Self) -> Result<()> {
+        Error::check_shape("folds of the removed statistics", self.folds, other.folds)?;
+        let mut left = self.clone();
+        for (g, group) in other.groups.iter().enumerate().filter(|(_, group)| group.rows > 0.0) {
+            let mine = left.groups.get_mut(g).filter(|mine| mine.rows >= group.rows);
+            let Some(mine) = mine else {
+                return Err(Error::Cancellation(format!(
+                    "cannot remove {} rows of a class: they were never added",
+                    group.rows
+                )));
+            };
+            for (a, b) in mine.blocks.iter_mut().zip(&group.blocks) {
+                a.remove(b)?;
+            }
+            mine.rows -= group.rows;
+            mine.weight = if mine.rows == 0.0 { 0.0 } else { (mine.weight - group.weight).max(0.0) };
+        }
+        *self = left;
+        Ok(())
+    }
+}
+
+impl Stored for Summary {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let blocks = self.groups.first().map_or(0, |g| g.blocks.len());
+        archive.put_json(&format!("{name}.shape"), &(self.folds, self.groups.len(), blocks))?;
+        let sizes: Vec<f64> = self.groups.iter().flat_map(|g| [g.rows, g.weight]).collect();
+        archive.put(&format!("{name}.sizes"), &[self.groups.len(), 2], &sizes)?;
+        for (g, group) in self.groups.iter().enumerate() {
+            for (b, statistic) in group.blocks.iter().enumerate() {
+                statistic.store(archive, &format!("{name}.class{}.fold{}.block{b}", g / self.folds, g % self.folds))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (folds, count, blocks): (usize, usize, usize) = archive.json(&format!("{name}.shape"))?;
+        let sizes = archive.finite(&format!("{name}.sizes"), &[count, 2])?;
+        if folds == 0 || !count.is_multiple_of(folds) || sizes.iter().any(|x| *x < 0.0) {
+            return Err(archive.damaged("the numbers of classes, folds and rows do not fit together"));
+        }
+        let group = |(g, size): (usize, &[f64])| {
+            let at = |b: usize| format!("{name}.class{}.fold{}.block{b}", g / folds, g % folds);
+            let blocks = (0..blocks).map(|b| AnyStatistic::load(archive, &at(b))).collect::<Result<_>>()?;
+            Ok(Group { rows: size[0], weight: size[1], blocks })
+        };
+        let groups = sizes.chunks_exact(2).enumerate().map(group).collect::<Result<_>>()?;
+        Ok(Summary { folds, groups })
+    }
+}

@@ -1,0 +1,27 @@
+//! The numerical tools: the only place that names a linear-algebra crate.
+
+mod glasso;
+mod linear;
+mod random;
+mod special;
+
+pub use glasso::{GraphicalLasso, graphical_lasso};
+pub use linear::{Matrix, add_gram, cholesky, eigen, product, solve_lower, solve_lower_tile, tile_product};
+pub use random::{Random, hash};
+pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile};
+
+/// Runs a loop with the widest vector instructions of the machine it is on.
+///
+/// The closure and what it calls must be `#[inline(always)]` to be compiled once per level.
+#[inline(always)]
+pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
+    struct Body<F>(F);
+    impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Body<F> {
+        type Output = R;
+        #[inline(always)]
+        fn call(self) -> R {
+            (self.0)()
+        }
+    }
+    pulp::Arch::new().dispatch(Body(body))
+}

@@ -1,0 +1,23 @@
+//! What a pass leaves behind. Statistics are additive: parts of a file, threads, machines and
+//! hospitals merge, and a part can be removed again.
+
+mod moments;
+mod sketch;
+
+pub use moments::{ColumnMoments, Moments, NotFinite};
+pub use sketch::{Quantiles, Sketch};
+
+use crate::error::Result;
+use crate::file::Stored;
+
+/// An additive summary of rows.
+///
+/// `merge` is associative and commutative up to rounding, and merging with an empty statistic
+/// gives the other side back exactly. `remove` undoes `merge`.
+pub trait Statistic: Stored + Clone + Send + Sync + 'static {
+    /// Adds the rows that `other` has seen.
+    fn merge(&mut self, other: &Self) -> Result<()>;
+    /// Takes away the rows that `other` has seen; all of them must be in `self`.
+    /// After an error `self` is as it was.
+    fn remove(&mut self, other: &Self) -> Result<()>;
+}

@@ -1,0 +1,260 @@
+//! Laws that every statistic and every engine keeps.
+
+use deciban::data::{Batch, Schema, Tile};
+use deciban::engine::{Engine, Memory};
+use deciban::family::gaussian::{Gaussian, Structure};
+use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Summarise};
+use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
+use deciban::statistic::{ColumnMoments, Moments, Statistic};
+use proptest::prelude::*;
+
+const D: usize = 3;
+
+fn tile(rows: &[[f64; D]]) -> Tile {
+    let mut tile = Tile::default();
+    tile.resize(rows.len(), D);
+    for (i, row) in rows.iter().enumerate() {
+        row.iter().enumerate().for_each(|(j, &x)| tile.column_mut(j)[i] = x);
+    }
+    tile
+}
+
+fn moments(rows: &[[f64; D]], weights: Option<&[f64]>) -> Moments {
+    let mut moments = Moments::empty(D);
+    moments.observe(&mut tile(rows), weights).unwrap();
+    moments
+}
+
+fn columns(rows: &[[f64; D]], weights: Option<&[f64]>) -> ColumnMoments {
+    let mut moments = ColumnMoments::empty(D);
+    moments.observe(&mut tile(rows), weights).unwrap();
+    moments
+}
+
+/// Means to 1e-12 of the spread and offset, scatters to `tolerance` of their scale.
+fn close(a: &Moments, b: &Moments, tolerance: f64) -> Result<(), TestCaseError> {
+    prop_assert!((a.weight() - b.weight()).abs() <= 1e-12 * a.weight().abs());
+    for j in 0..D {
+        let scale = a.mean()[j].abs() + (a.scatter()[(j, j)] / a.weight().max(1.0)).sqrt();
+        prop_assert!((a.mean()[j] - b.mean()[j]).abs() <= 1e-12 * scale, "{:?} {:?}", a.mean(), b.mean());
+        for i in j..D {
+            let scale = (a.scatter()[(i, i)] * a.scatter()[(j, j)]).sqrt();
+            let offset = a.weight() * (1e-15 * a.mean()[j].abs()) * (1e-15 * a.mean()[i].abs());
+            let difference = (a.scatter()[(i, j)] - b.scatter()[(i, j)]).abs();
+            prop_assert!(difference <= tolerance * scale + offset, "{difference} of {scale}");
+        }
+    }
+    Ok(())
+}
+
+/// Rows about an offset up to 1e9, spread up to 1e6.
+fn rows(most: usize) -> impl Strategy<Value = Vec<[f64; D]>> {
+    let scale = prop::array::uniform3((-9i32..=9, -2i32..=6));
+    (scale, prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), 4..most)).prop_map(|(scale, rows)| {
+        let cell = |j: usize, x: f64| {
+            let (offset, spread) = scale[j];
+            // The spread stays within 1e-9 of the offset: doubles can hold no more digits than they have.
+            let (offset, spread) = (f64::from(offset.signum()) * 10f64.powi(offset.abs()), 10f64.powi(spread));
+            offset + x * spread.max(1e-6 * offset.abs())
+        };
+        rows.into_iter().map(|row| std::array::from_fn(|j| cell(j, row[j]))).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_partition_and_order_equals_one_batch(rows in rows(60), cuts in prop::collection::vec(0usize..60, 0..6), order in any::<u64>()) {
+        let whole = moments(&rows, None);
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|c| c.min(rows.len())).chain([0, rows.len()]).collect();
+        cuts.sort();
+        let mut parts: Vec<Moments> = cuts.windows(2).map(|w| moments(&rows[w[0]..w[1]], None)).collect();
+        // Merge neighbours in an arbitrary order until one is left.
+        let mut state = order;
+        while parts.len() > 1 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let i = (state >> 33) as usize % parts.len();
+            let part = parts.swap_remove(i);
+            let j = (state >> 13) as usize % parts.len();
+            parts[j].merge(&part).unwrap();
+        }
+        close(&whole, &parts[0], 1e-13)?;
+    }
+
+    #[test]
+    fn empty_is_the_zero_exactly(rows in rows(30)) {
+        let whole = moments(&rows, None);
+        let mut left = whole.clone();
+        left.merge(&Moments::empty(D)).unwrap();
+        prop_assert_eq!(&left, &whole);
+        let mut right = Moments::empty(D);
+        right.merge(&whole).unwrap();
+        prop_assert_eq!(&right, &whole);
+    }
+
+    #[test]
+    fn remove_undoes_merge_or_says_so(rows in rows(60), cut in 2usize..58) {
+        let cut = cut.min(rows.len() - 2);
+        let (a, b) = (moments(&rows[..cut], None), moments(&rows[cut..], None));
+        let mut sum = a.clone();
+        sum.merge(&b).unwrap();
+        let before = sum.clone();
+        match sum.remove(&b) {
+            Ok(()) => close(&a, &sum, 1e-9)?,
+            Err(error) => {
+                prop_assert!(error.to_string().contains("good digits"), "{}", error);
+                prop_assert_eq!(sum, before);
+            }
+        }
+    }
+
+    #[test]
+    fn weight_two_is_the_row_twice(rows in rows(30), doubled in 0usize..4) {
+        let weights: Vec<f64> = (0..rows.len()).map(|i| if i % 4 == doubled { 2.0 } else { 1.0 }).collect();
+        let repeated: Vec<[f64; D]> = rows.iter().zip(&weights).flat_map(|(row, w)| vec![*row; *w as usize]).collect();
+        close(&moments(&repeated, None), &moments(&rows, Some(&weights)), 1e-13)?;
+        let (a, b) = (columns(&repeated, None), columns(&rows, Some(&weights)));
+        for j in 0..D {
+            prop_assert!((a.mean()[j] - b.mean()[j]).abs() <= 1e-12 * (a.mean()[j].abs() + 1.0));
+            prop_assert!((a.scatter()[j] - b.scatter()[j]).abs() <= 1e-9 * a.scatter()[j] + 1e-12);
+        }
+    }
+
+    #[test]
+    fn columns_are_the_diagonal_and_skip_missing_cells(rows in rows(40), gap in 0usize..40) {
+        let gap = gap % rows.len();
+        let mut with_gap = rows.clone();
+        with_gap[gap][1] = f64::NAN;
+        let mut without = rows.clone();
+        without.remove(gap);
+        let (all, less) = (columns(&with_gap, None), columns(&without, None));
+        let full = columns(&rows, None);
+        prop_assert_eq!((all.mean()[0], all.scatter()[2]), (full.mean()[0], full.scatter()[2]));
+        prop_assert!((all.mean()[1] - less.mean()[1]).abs() <= 1e-12 * (1.0 + less.mean()[1].abs()));
+        prop_assert!((all.scatter()[1] - less.scatter()[1]).abs() <= 1e-11 * less.scatter()[1] + 1e-12);
+        prop_assert_eq!(all.weight()[1], rows.len() as f64 - 1.0);
+        let diagonal = moments(&rows, None);
+        for j in 0..D {
+            prop_assert!((diagonal.scatter()[(j, j)] - full.scatter()[j]).abs() <= 1e-12 * full.scatter()[j]);
+        }
+    }
+}
+
+/// 20,000 rows of three classes, by a fixed rule.
+fn table() -> (Vec<f64>, Vec<u32>) {
+    let mut random = deciban::numerics::Random::new(7);
+    let classes: Vec<u32> = (0..20_000).map(|_| random.below(3) as u32).collect();
+    let mut values = Vec::new();
+    for &c in &classes {
+        let z = [random.normal(), random.normal(), random.normal()];
+        values.extend([z[0] + f64::from(c), 1e6 + 3.0 * z[1] + z[0], 0.01 * z[2] * (1.0 + f64::from(c))]);
+    }
+    (values, classes)
+}
+
+fn schema() -> Schema {
+    Schema::numbers(&["a", "b", "c"], "class", &["x", "y", "z"]).unwrap()
+}
+
+fn batch<'a>(values: &'a [f64], classes: &'a [u32]) -> Batch<'a> {
+    Batch::new(classes.len()).row_major(values, D).unwrap().classes(classes).unwrap()
+}
+
+fn learner(covariance: Structure) -> Generative {
+    Generative::gaussian(schema().columns(), Gaussian { covariance, ..Gaussian::default() }).unwrap()
+}
+
+fn fit(covariance: Structure, batch: Batch<'_>) -> GenerativeModel {
+    learner(covariance).learn(&Memory::new(schema(), batch).unwrap()).unwrap()
+}
+
+#[test]
+fn results_are_the_same_bits_for_any_number_of_threads() {
+    let (values, classes) = table();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let model = fit(Structure::Full, batch(&values, &classes));
+            model.evidence(&batch(&values, &classes)).unwrap()
+        })
+    };
+    let one = run(1);
+    for threads in [2, 3, 8] {
+        let many = run(threads);
+        assert!(one.values().iter().zip(many.values()).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads} threads");
+    }
+}
+
+#[test]
+fn every_layout_and_width_of_number_gives_the_same_model() {
+    let (mut values, classes) = table();
+    // Small integers, which every width of number holds exactly.
+    for row in values.chunks_exact_mut(D) {
+        row[1] -= 1e6;
+        row[2] *= 100.0;
+        row.iter_mut().for_each(|x| *x = (*x * 100.0).round());
+    }
+    let n = classes.len();
+    let by_column: Vec<f64> =
+        (0..D).flat_map(|j| (0..n).map(move |i| (i, j))).map(|(i, j)| values[i * D + j]).collect();
+    let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+    let short: Vec<i16> = values.iter().map(|&x| x as i16).collect();
+    let reversed: Vec<f64> = values.iter().rev().copied().collect();
+    let labelled = |batch: Batch<'_>| fit(Structure::Diagonal, batch);
+    let start = Batch::new(n).classes(&classes).unwrap();
+    let mut backwards = start.clone();
+    for j in 0..D {
+        backwards = backwards.strided(&reversed[..], reversed.len() - 1 - j, -(D as isize)).unwrap();
+    }
+    let models = [
+        labelled(start.clone().row_major(&values[..], D).unwrap()),
+        labelled(start.clone().column_major(&by_column[..], D).unwrap()),
+        labelled(start.clone().row_major(&single[..], D).unwrap()),
+        labelled(start.row_major(&short[..], D).unwrap()),
+        labelled(backwards),
+    ];
+    let x = batch(&values, &classes);
+    let first = models[0].evidence(&x).unwrap();
+    for model in &models[1..] {
+        assert_eq!(first, model.evidence(&x).unwrap());
+    }
+}
+
+#[test]
+fn accumulators_that_carry_only_bytes_agree_with_memory() {
+    let (values, classes) = table();
+    let whole = batch(&values, &classes);
+    let memory = Memory::new(schema(), whole.clone()).unwrap();
+    let learner = learner(Structure::Full);
+    let statistics = learner.statistics(&memory).unwrap();
+    let pass = Summarise { blocks: statistics.blocks().to_vec(), folds: 1, seed: 0 };
+    let bytes = pass_to_bytes(&pass).unwrap();
+    // Two executors that share nothing, and a driver that merges their states.
+    let states: Vec<Vec<u8>> = [0..9_000, 9_000..20_000]
+        .map(|range| {
+            let mut executor = accumulator(&bytes).unwrap();
+            executor.observe(&whole.slice(range)).unwrap();
+            executor.state().unwrap()
+        })
+        .to_vec();
+    let mut driver = accumulator(&bytes).unwrap();
+    states.iter().for_each(|state| driver.merge(state).unwrap());
+    let carried: <Summarise as Pass>::Statistic = from_bytes(&driver.state().unwrap()).unwrap();
+
+    struct Carried(<Summarise as Pass>::Statistic);
+    impl Engine for Carried {
+        fn run<P: Pass>(&self, _: &P) -> deciban::Result<P::Statistic> {
+            let mut archive = deciban::file::Archive::new("state");
+            deciban::file::Stored::store(&self.0, &mut archive, "state")?;
+            from_bytes(&archive.to_bytes()?)
+        }
+        fn schema(&self) -> deciban::Result<Schema> {
+            Ok(schema())
+        }
+    }
+    let model = learner.learn(&Carried(carried)).unwrap();
+    let direct = learner.fit(&statistics).unwrap();
+    let (a, b) = (model.evidence(&whole).unwrap(), direct.evidence(&whole).unwrap());
+    assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-9 * y.abs().max(1.0)));
+}
