@@ -11,6 +11,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use deciban::Result;
 
 use crate::guard::guarded;
+use crate::ipc_lengths::{check_file, check_stream};
 use crate::source::{Counter, Source};
 use crate::table::{Chunk, Table};
 
@@ -37,20 +38,32 @@ pub(crate) fn open(source: &Source, counter: &Counter) -> Result<Box<dyn Table>>
     if opened.metadata().is_ok_and(|m| m.len() == 0) {
         return Err(source.refuse("the file is empty"));
     }
-    let (_, schema) = guarded(&source.name, WHAT, || batches(&mut opened, None))?;
+    let (_, schema) = guarded(&source.name, WHAT, || {
+        match is_file(&mut opened)? {
+            true => check_file(&mut opened)?,
+            false => check_stream(&mut opened)?,
+        }
+        batches(&mut opened, None)
+    })?;
     let names = schema.fields().iter().map(|field| field.name().clone()).collect();
     let (file, bytes, counter) = (source.name.clone(), source.len().unwrap_or(0), counter.clone());
     Ok(Box::new(Ipc { file, opened, names, projection: None, batches: None, current: None, bytes, counter }))
 }
 
-/// The batches from the file's beginning: the magic number tells a file from a stream.
-fn batches(opened: &mut File, projection: Option<Vec<usize>>) -> Result<(Batches, SchemaRef), String> {
+/// The magic number tells a file from a stream; afterwards the place is the beginning.
+fn is_file(opened: &mut File) -> Result<bool, String> {
     let mut magic = Vec::new();
     opened.rewind().map_err(|e| e.to_string())?;
     opened.take(6).read_to_end(&mut magic).map_err(|e| e.to_string())?;
     opened.rewind().map_err(|e| e.to_string())?;
+    Ok(magic == b"ARROW1")
+}
+
+/// The batches from the file's beginning.
+fn batches(opened: &mut File, projection: Option<Vec<usize>>) -> Result<(Batches, SchemaRef), String> {
+    let is_file = is_file(opened)?;
     let reader = BufReader::new(opened.try_clone().map_err(|e| e.to_string())?);
-    if magic == b"ARROW1" {
+    if is_file {
         let reader = FileReader::try_new(reader, projection).map_err(|e| e.to_string())?;
         let schema = reader.schema();
         Ok((Box::new(reader), schema))

@@ -57,6 +57,7 @@ mod guard;
 mod idx;
 mod infer;
 mod ipc;
+mod ipc_lengths;
 mod jsonl;
 mod labels;
 mod layout;

@@ -175,7 +175,7 @@ impl Plan {
             }
             Target::OneHot(names) => {
                 if names.len() < 2 {
-                    return Err(Error::parameter("--one-hot", "give the columns of at least two classes"));
+                    return Err(Error::parameter("--one-hot-target", "give the columns of at least two classes"));
                 }
                 let first = self.slots.len();
                 for name in names {

@@ -26,7 +26,7 @@ impl Files {
         let plan = &self.input.plan;
         let counter = Counter::default();
         let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());
-        let (sender, receiver) = sync_channel(group_size());
+        let (sender, receiver) = sync_channel(group_size().min(8));
         // Not a scoped thread: after an error nobody waits for a pipe that may never speak again.
         let reader = std::thread::Builder::new().name("deciban-reader".into()).spawn(move || {
             for piece in pieces {

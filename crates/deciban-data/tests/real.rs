@@ -1,0 +1,187 @@
+//! The real data sets next to the project, with the counts that their README gives.
+
+mod common;
+
+use common::{Tallied, Tally, bare, target};
+use deciban::data::Kind;
+use deciban::engine::Engine;
+use deciban_data::{Files, Options, Target};
+
+/// The path of a data set; `None`, with a word about it, where the data is not next to the project.
+fn data(name: &str) -> Option<String> {
+    let shared = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    if !shared.exists() {
+        println!("skipped: {} does not exist, so there is no {name}", shared.display());
+        return None;
+    }
+    let path = shared.join("data").join(name);
+    assert!(path.exists(), "{} is missing: {} is there, but not complete", path.display(), shared.display());
+    Some(path.display().to_string())
+}
+
+/// Runs a pass on one thread and on two, which must give the same bits.
+fn tally(files: &Files, classes: usize) -> Tallied {
+    let pass = Tally { classes, columns: files.columns().len() };
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| files.run(&pass)).unwrap()
+    };
+    let (one, two) = (run(1), run(2));
+    assert_eq!(format!("{one:?}"), format!("{two:?}"), "one thread and two");
+    let rows: f64 = one.rows.iter().sum();
+    assert_eq!(one.row_numbers, rows * (rows - 1.0) / 2.0, "each row number once");
+    one
+}
+
+/// Rows by name of the class.
+fn counts(files: &Files, tallied: &Tallied) -> Vec<(String, u64)> {
+    let mut counts: Vec<_> = files.classes().into_iter().zip(tallied.rows.iter().map(|n| *n as u64)).collect();
+    counts.sort();
+    counts
+}
+
+fn named(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
+    counts.iter().map(|(name, count)| (name.to_string(), *count)).collect()
+}
+
+fn digits(counts: [u64; 10]) -> Vec<(String, u64)> {
+    counts.iter().enumerate().map(|(digit, count)| (digit.to_string(), *count)).collect()
+}
+
+fn kinds(files: &Files, kind: Kind) -> usize {
+    files.columns().iter().filter(|column| column.kind == kind).count()
+}
+
+#[test]
+fn adult() {
+    let (Some(train), Some(test)) = (data("adult/adult.data.gz"), data("adult/adult.test.gz")) else { return };
+    let files = Files::open(&[train], bare("c14")).unwrap();
+    assert_eq!((kinds(&files, Kind::Number), kinds(&files, Kind::Category)), (6, 8));
+    let tallied = tally(&files, 2);
+    assert_eq!(counts(&files, &tallied), named(&[("<=50K", 24720), (">50K", 7841)]));
+    // workclass, occupation and native-country have 1836, 1843 and 583 question marks.
+    assert_eq!(tallied.missing.iter().sum::<f64>(), 4262.0);
+    assert_eq!(files.columns()[9].levels, ["Male", "Female"]);
+    assert_eq!(files.classes(), ["<=50K", ">50K"]);
+
+    let options = Options { comment: Some('|'), ..bare("c14") };
+    let files = Files::open(std::slice::from_ref(&test), options).unwrap();
+    assert_eq!(counts(&files, &tally(&files, 2)), named(&[("<=50K.", 12435), (">50K.", 3846)]));
+    // Without the comment prefix the first line is a row of one field.
+    let message = Files::open(std::slice::from_ref(&test), bare("c0")).err().unwrap().to_string();
+    assert_eq!(
+        message,
+        format!("{test}:2: the row has 15 fields, the first row has 1: mend the row, or give --separator")
+    );
+}
+
+#[test]
+fn titanic() {
+    let Some(path) = data("titanic/titanic3.csv") else { return };
+    let files = Files::open(&[path], target("survived")).unwrap();
+    let tallied = tally(&files, 2);
+    assert_eq!(counts(&files, &tallied), named(&[("0", 809), ("1", 500)]));
+    let missing = |name: &str| {
+        let column = files.columns().iter().position(|column| column.name == name).unwrap();
+        (0..2).map(|class| tallied.missing[class * files.columns().len() + column]).sum::<f64>()
+    };
+    let expected = [
+        ("age", 263.0),
+        ("fare", 1.0),
+        ("embarked", 2.0),
+        ("cabin", 1014.0),
+        ("boat", 823.0),
+        ("body", 1188.0),
+        ("home.dest", 564.0),
+    ];
+    for (name, count) in expected {
+        assert_eq!(missing(name), count, "{name}");
+    }
+    let name = files.columns().iter().find(|column| column.name == "name").unwrap();
+    assert_eq!(name.levels[0], "Allen, Miss. Elisabeth Walton");
+
+    let Some(path) = data("titanic/titanic-kaggle-train.csv") else { return };
+    let files = Files::open(&[path], target("Survived")).unwrap();
+    assert_eq!(counts(&files, &tally(&files, 2)), named(&[("0", 549), ("1", 342)]));
+}
+
+#[test]
+fn mushroom() {
+    let Some(path) = data("mushroom/agaricus-lepiota.data") else { return };
+    let files = Files::open(&[path], bare("c0")).unwrap();
+    assert_eq!((kinds(&files, Kind::Number), kinds(&files, Kind::Category)), (0, 22));
+    let tallied = tally(&files, 2);
+    assert_eq!(counts(&files, &tallied), named(&[("e", 4208), ("p", 3916)]));
+    assert_eq!(tallied.missing.iter().sum::<f64>(), 2480.0);
+}
+
+#[test]
+fn usps() {
+    let Some(path) = data("usps/zip.train.gz") else { return };
+    let files = Files::open(&[path], bare("c0")).unwrap();
+    assert_eq!(kinds(&files, Kind::Number), 256);
+    let expected = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"].map(|digit| format!("{digit}.0000"));
+    let rows = [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644];
+    let counts = counts(&files, &tally(&files, 10));
+    // The file writes its classes as `6.0000`, or as `6`.
+    let whole = |(name, count): &(String, u64)| (name.trim_end_matches('0').trim_end_matches('.').to_string(), *count);
+    let found: Vec<(String, u64)> =
+        counts.iter().map(whole).map(|(n, c)| (if n.is_empty() { "0".into() } else { n }, c)).collect();
+    assert_eq!(found, digits(rows), "{expected:?}");
+}
+
+#[test]
+fn mnist() {
+    let (Some(images), Some(labels)) =
+        (data("mnist/train-images-idx3-ubyte.gz"), data("mnist/train-labels-idx1-ubyte.gz"))
+    else {
+        return;
+    };
+    let files =
+        Files::open(std::slice::from_ref(&images), Options { target: Target::Labels(labels), ..Options::default() })
+            .unwrap();
+    assert_eq!(files.columns().len(), 784);
+    let tallied = tally(&files, 10);
+    assert_eq!(counts(&files, &tallied), digits([5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]));
+    // The sum of all pixels of the training images: their mean is 33.3184.
+    let sum: f64 = tallied.sums.iter().sum();
+    assert!((sum / 60000.0 / 784.0 - 33.318421).abs() < 1e-6, "{sum}");
+    assert_eq!(files.classes()[..3], ["5", "0", "4"]);
+
+    let Some(others) = data("mnist/t10k-labels-idx1-ubyte.gz") else { return };
+    let files = Files::open(
+        std::slice::from_ref(&images),
+        Options { target: Target::Labels(others.clone()), ..Options::default() },
+    )
+    .unwrap();
+    let message = files.run(&Tally { classes: 10, columns: 784 }).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        format!("{others}: there are 10000 labels for the 60000 rows of {images}: each row needs its own")
+    );
+}
+
+#[test]
+fn covertype() {
+    let Some(path) = data("covertype/covtype-50k.csv.gz") else { return };
+    let columns = deciban_data::peek_columns(std::slice::from_ref(&path), &Options::default()).unwrap();
+    let files = Files::open(&[path], target(columns.last().unwrap())).unwrap();
+    assert_eq!(kinds(&files, Kind::Number), 54);
+    let expected = [("1", 18230), ("2", 24380), ("3", 3077), ("4", 236), ("5", 817), ("6", 1495), ("7", 1765)];
+    assert_eq!(counts(&files, &tally(&files, 7)), named(&expected));
+}
+
+#[test]
+fn pendigits() {
+    let Some(path) = data("pendigits/pendigits.tra") else { return };
+    let files = Files::open(std::slice::from_ref(&path), bare("c16")).unwrap();
+    assert_eq!(kinds(&files, Kind::Number), 16);
+    assert_eq!(counts(&files, &tally(&files, 10)), digits([780, 779, 780, 719, 780, 720, 720, 778, 719, 719]));
+    let message = Files::open(std::slice::from_ref(&path), target("digit")).err().unwrap().to_string();
+    assert!(
+        message.ends_with("the first line looks like data: give --no-header, then columns are named c0, c1, ..."),
+        "{message}"
+    );
+    let files = Files::open(&[path], Options { versus_rest: Some("3".into()), ..bare("c16") }).unwrap();
+    assert_eq!(counts(&files, &tally(&files, 2)), named(&[("3", 719), ("not 3", 7494 - 719)]));
+}
