@@ -1,0 +1,134 @@
+//! A missing cell is integrated out: a row is scored by the density of the cells it has. For
+//! structures whose marginals are fits of the marginal data, that is the model of those columns.
+
+mod common;
+
+use common::Table;
+use deciban::data::Batch;
+use deciban::evidence::Evidence;
+use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use deciban::learn::{Classifier, GenerativeModel, Learner};
+use deciban::posterior::Prior;
+use deciban::transform::Step;
+
+const PATTERNS: [&[usize]; 4] = [&[0], &[12], &[3, 7, 8], &[0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12]];
+
+/// The evidence of all rows after `columns` are made missing.
+fn without(model: &GenerativeModel, table: &Table, columns: &[usize]) -> Evidence {
+    let mut values = table.values.clone();
+    values.chunks_exact_mut(table.width()).for_each(|row| columns.iter().for_each(|&j| row[j] = f64::NAN));
+    model.evidence(&Batch::new(table.rows()).row_major(&values[..], table.width()).unwrap()).unwrap()
+}
+
+fn assert_same(a: &Evidence, b: &Evidence, tolerance: f64, what: &str) {
+    assert_eq!(a.values().len(), b.values().len());
+    for (x, y) in a.values().iter().zip(b.values()) {
+        assert!((x - y).abs() <= tolerance * y.abs().max(1.0), "{what}: {x} is not {y}");
+    }
+}
+
+#[test]
+fn the_marginal_of_the_fit_is_the_fit_of_the_marginal() {
+    let Some(wine) = common::wine() else { return };
+    // With ν₀ = d + 2 the Student's degrees of freedom, ν − d + 1, do not depend on d: its
+    // marginals are fits of the marginal too.
+    let estimators = [Estimator::Ml, Estimator::Unbiased, Estimator::Bayes];
+    let structures = [Structure::Full, Structure::Tied, Structure::Diagonal, Structure::TiedDiagonal];
+    let chains: [&[Step]; 2] = [&[], &[Step::Standardise]];
+    for (covariance, estimator) in structures.into_iter().flat_map(|s| estimators.map(|e| (s, e))) {
+        for steps in chains {
+            let pooling = match covariance.is_tied() || estimator == Estimator::Bayes {
+                true => Strength::Fixed(0.0),
+                false => Strength::Fixed(0.2),
+            };
+            let family = Gaussian { covariance, estimator, pooling, steps: steps.to_vec(), ..Gaussian::default() };
+            let model = wine.fit(family.clone());
+            for missing in PATTERNS {
+                let rest: Vec<usize> = (0..wine.width()).filter(|j| !missing.contains(j)).collect();
+                let narrow = wine.select(&rest);
+                let expected = narrow.fit(family.clone()).evidence(&narrow.batch()).unwrap();
+                let what = format!("{covariance:?} {estimator:?} {steps:?} without {missing:?}");
+                assert_same(&without(&model, &wine, missing), &expected, 1e-10, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gaussianised_row_is_marginalised_alike() {
+    let Some(wine) = common::wine() else { return };
+    for covariance in [Structure::Full, Structure::Diagonal] {
+        let fit = |table: &Table| {
+            let family = Gaussian { covariance, ..Gaussian::default() };
+            table.learner(family).gaussianise(true).learn(&table.memory()).unwrap()
+        };
+        let model = fit(&wine);
+        for missing in PATTERNS {
+            let rest: Vec<usize> = (0..wine.width()).filter(|j| !missing.contains(j)).collect();
+            let narrow = wine.select(&rest);
+            let expected = fit(&narrow).evidence(&narrow.batch()).unwrap();
+            assert_same(&without(&model, &wine, missing), &expected, 1e-10, &format!("{covariance:?} {missing:?}"));
+        }
+    }
+}
+
+#[test]
+fn spherical_marginals_keep_the_variance_of_all_columns() {
+    let Some(wine) = common::wine() else { return };
+    let model = wine.fit(Gaussian { covariance: Structure::Spherical, ..Gaussian::default() });
+    let evidence = without(&model, &wine, &[12]);
+    let variance = common::density(&model).covariance(0)[(0, 0)];
+    for i in [0, 60, 177] {
+        let mean = common::density(&model).mean(0);
+        let q: f64 = (0..12).map(|j| (wine.row(i)[j] - mean[j]).powi(2)).sum();
+        let expected = -6.0 * (std::f64::consts::TAU * variance).ln() - 0.5 * q / variance;
+        assert!((evidence.row(i)[0] - expected).abs() < 1e-10, "{} is not {expected}", evidence.row(i)[0]);
+    }
+}
+
+#[test]
+fn rows_with_and_without_gaps_do_not_disturb_each_other() {
+    let Some(wine) = common::wine() else { return };
+    for covariance in Structure::ALL.map(|s| s.1) {
+        let model = wine.fit(Gaussian { covariance, ..Gaussian::default() });
+        let mut values = wine.values.clone();
+        values.chunks_exact_mut(13).step_by(3).for_each(|row| row[5] = f64::NAN);
+        let mixed = model.evidence(&Batch::new(178).row_major(&values[..], 13).unwrap()).unwrap();
+        let (whole, gaps) = (model.evidence(&wine.batch()).unwrap(), without(&model, &wine, &[5]));
+        for i in 0..178 {
+            let expected = if i % 3 == 0 { gaps.row(i) } else { whole.row(i) };
+            for (x, y) in mixed.row(i).iter().zip(expected) {
+                assert!((x - y).abs() <= 1e-11 * y.abs(), "{covariance:?}, row {i}: {x} is not {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_without_cells_leaves_the_prior() {
+    let Some(wine) = common::wine() else { return };
+    let prior = Prior::new(&[0.2, 0.3, 0.5]).unwrap();
+    for covariance in Structure::ALL.map(|s| s.1) {
+        for estimator in [Estimator::Ml, Estimator::Bayes] {
+            let family = Gaussian { covariance, estimator, steps: vec![Step::Standardise], ..Gaussian::default() };
+            let evidence = without(&wine.fit(family), &wine, &(0..13).collect::<Vec<_>>());
+            let posterior = evidence.posterior(&prior).row(0);
+            let close = posterior.iter().zip(prior.probabilities()).all(|(p, q)| (p - q).abs() < 1e-15);
+            assert!(close, "{covariance:?} {estimator:?}: {posterior:?}");
+        }
+    }
+}
+
+#[test]
+fn a_projection_needs_every_cell() {
+    let Some(wine) = common::wine() else { return };
+    for step in [Step::Pca(3), Step::Lda(2)] {
+        let model = wine.fit(Gaussian { steps: vec![Step::Standardise, step], ..Gaussian::default() });
+        let mut values = wine.row(0).to_vec();
+        values.extend(wine.row(1));
+        values[13 + 4] = f64::NAN;
+        let batch = Batch::new(2).row_major(&values[..], 13).unwrap().first_row(100);
+        let error = model.evidence(&batch).unwrap_err().to_string();
+        assert!(error.contains("column `Magnesium`, row 102") && error.contains("--pca or --lda"), "{error}");
+    }
+}
