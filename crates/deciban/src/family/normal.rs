@@ -10,6 +10,23 @@ use crate::numerics::Matrix;
 
 /// A normal distribution with mean μ and covariance Σ.
 ///
+/// Somebody is 174 cm tall. How likely is that for men, N(175.33, 52.89), and women, N(161.82, 46.89)?
+///
+/// ```
+/// use deciban::{evidence::Evidence, family::normal::Normal, numerics::Matrix, posterior::Prior};
+/// let women = Normal::new(vec![161.82], Matrix::diagonal(&[46.89]))?.log_density(&[174.0])?;
+/// let men = Normal::new(vec![175.33], Matrix::diagonal(&[52.89]))?.log_density(&[174.0])?;
+/// assert_eq!(format!("{:.5} {:.5}", women.exp(), men.exp()), "0.01198 0.05395");
+/// assert_eq!(format!("{:.1}", (men - women).exp()), "4.5");
+/// // Alike at first, a man; where nine of ten are women, a woman.
+/// let evidence = Evidence::new(2, vec![women, men])?;
+/// assert_eq!(evidence.posterior(&Prior::uniform(2)).most_probable(0), Some(1));
+/// assert_eq!(evidence.posterior(&Prior::new(&[0.9, 0.1])?).most_probable(0), Some(0));
+/// # Ok::<(), deciban::Error>(())
+/// ```
+///
+/// What is known of some columns tells about the others:
+///
 /// ```
 /// use deciban::{family::normal::Normal, numerics::Matrix};
 /// let normal = Normal::new(vec![0.0, 0.0], Matrix::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.8 }))?;

@@ -164,6 +164,16 @@ impl Linear {
         matches!(self.map, Map::Scale(_))
     }
 
+    /// The map of some columns alone, where each column maps to one column.
+    ///
+    /// # Panics
+    /// If this is a projection.
+    pub fn select(&self, columns: &[usize]) -> Linear {
+        let Map::Scale(scale) = &self.map else { panic!("a projection mixes its columns") };
+        let select = |from: &[f64]| columns.iter().map(|&j| from[j]).collect();
+        Linear { centre: select(&self.centre), map: Map::Scale(select(scale)) }
+    }
+
     /// ln |det W| where columns map to columns; 0 for a projection, whose density is that of z.
     pub fn log_determinant(&self) -> f64 {
         match &self.map {

@@ -9,7 +9,6 @@
 //! Classes that share Σ share the solve: rows and means are whitened once and compared there.
 //! A missing cell is marginalised: the row is scored by the density of the cells it has.
 
-use std::collections::HashMap;
 use std::f64::consts::{PI, TAU};
 
 use crate::data::{Cells, Tile};
@@ -157,24 +156,13 @@ impl GaussianDensity {
         constant - factor.half_log_determinant()
     }
 
-    /// ln |det| of the chain, for the cells that are there.
-    fn log_volume(&self, columns: Option<&[usize]>) -> f64 {
-        match columns {
-            None => self.chain.iter().map(Linear::log_determinant).sum(),
-            Some(columns) => {
-                let scales = self.chain.iter().map(|linear| linear.parts().0);
-                scales.map(|w| columns.iter().map(|&j| w[(j, j)].ln()).sum::<f64>()).sum()
-            }
-        }
-    }
-
     /// Scores a tile without missing cells; `z` is used up.
     fn score_complete(&self, z: &mut Tile, out: &mut Tile) {
         let mut spare = Tile::default();
         for linear in &self.chain {
             linear.apply(z, &mut spare);
         }
-        let volume = self.log_volume(None);
+        let volume: f64 = self.chain.iter().map(Linear::log_determinant).sum();
         let all: Vec<usize> = (0..z.width()).collect();
         let mut q = vec![0.0; z.rows()];
         if let Some((centre, means)) = &self.whitened {
@@ -230,65 +218,69 @@ impl GaussianDensity {
         }
     }
 
-    /// Scores one row by the cells it has, with the factors of those cells.
-    fn score_marginal(&self, row: &[f64], present: &[usize], factors: &[Factor], out: &mut [f64]) {
-        let volume = self.log_volume(Some(present));
-        for (class, o) in out.iter_mut().enumerate() {
-            let factor = &factors[if factors.len() == 1 { 0 } else { class }];
-            let shifted: Vec<f64> = present.iter().map(|&j| row[j] - self.means[class][j]).collect();
-            let z = factor.whiten(&shifted);
-            let fall: f64 = match &self.tails {
-                Tails::Normal => 0.5 * z.iter().map(|z| z * z).sum::<f64>(),
-                Tails::Joint(tails) => {
-                    let (nu, s) = tails[class];
-                    let q: f64 = z.iter().map(|z| z * z).sum();
-                    0.5 * (nu + present.len() as f64) * (q / (nu * s)).ln_1p()
-                }
-                Tails::Columns(tails) => {
-                    let fall = |(z, &j): (&f64, &usize)| {
-                        let (nu, s) = tails[class][j];
-                        0.5 * (nu + 1.0) * (z * z / (nu * s)).ln_1p()
-                    };
-                    z.iter().zip(present).map(fall).sum()
-                }
-            };
-            *o += volume + self.log_peak(class, factor, present) - fall;
-        }
+    /// The densities of some columns alone, the others integrated out. Every map of the chain must
+    /// take columns to columns.
+    fn marginal(&self, columns: &[usize]) -> Result<GaussianDensity> {
+        let chain = self.chain.iter().map(|linear| linear.select(columns)).collect();
+        let select = |mean: &Vec<f64>| columns.iter().map(|&j| mean[j]).collect();
+        let factors: Option<Vec<Factor>> = self.factors.iter().map(|f| f.marginal(columns)).collect();
+        // A principal minor of a positive definite matrix is positive definite.
+        let factors = factors.ok_or_else(|| Error::Schema("a stored covariance is singular".into()))?;
+        let tails = match &self.tails {
+            Tails::Columns(tails) => {
+                Tails::Columns(tails.iter().map(|t| columns.iter().map(|&j| t[j]).collect()).collect())
+            }
+            joint => joint.clone(),
+        };
+        Ok(GaussianDensity::with_tails(chain, self.means.iter().map(select).collect(), factors, tails))
     }
 
-    /// Scores a tile in which some rows have missing cells.
+    /// Scores a tile in which some rows have missing cells: rows that miss the same cells together,
+    /// by the density of the cells they have. A row without any cell says nothing.
     fn score_incomplete(&self, x: &Cells<'_>, names: &[String], tile: &Tile, out: &mut Tile) -> Result<()> {
         let (rows, width) = (tile.rows(), tile.width());
-        let mut patterns: HashMap<Vec<usize>, Vec<Factor>> = HashMap::new();
-        for i in 0..rows {
-            let mut row: Vec<f64> = (0..width).map(|j| tile.column(j)[i]).collect();
-            if let Some(j) = row.iter().position(|x| x.is_infinite()) {
-                return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
+        let infinite = (0..width).find_map(|j| Some((tile.column(j).iter().position(|x| x.is_infinite())?, j)));
+        if let Some((i, j)) = infinite {
+            return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
+        }
+        if self.chain.iter().any(|linear| !linear.is_columnwise()) {
+            let (i, j) = tile.first_not_finite().unwrap_or_default();
+            return Err(Error::Missing {
+                column: names[j].clone(),
+                row: x.row_number(i) + 1,
+                remedy: "a model with --pca or --lda needs every cell: fill it, or fit without them".into(),
+            });
+        }
+        // A bit per missing cell, and rows sorted by their bits.
+        let words = width.div_ceil(64);
+        let mut missing = vec![0u64; rows * words];
+        for j in 0..width {
+            for (i, _) in tile.column(j).iter().enumerate().filter(|(_, x)| x.is_nan()) {
+                missing[i * words + j / 64] |= 1 << (j % 64);
             }
-            let missing = row.iter().position(|x| x.is_nan());
-            for linear in &self.chain {
-                if let (Some(j), false) = (missing, linear.is_columnwise()) {
-                    return Err(Error::Missing {
-                        column: names[j].clone(),
-                        row: x.row_number(i) + 1,
-                        remedy: "a model with --pca or --lda needs every cell: fill it, or fit without them".into(),
-                    });
-                }
-                row = linear.row(&row);
-            }
-            let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
+        }
+        let pattern = |i: usize| &missing[i * words..(i + 1) * words];
+        let mut order: Vec<usize> = (0..rows).collect();
+        order.sort_by_key(|&i| pattern(i));
+        let (mut cells, mut scores) = (Tile::default(), Tile::default());
+        for same in order.chunk_by(|&a, &b| pattern(a) == pattern(b)) {
+            let present: Vec<usize> = (0..width).filter(|&j| pattern(same[0])[j / 64] >> (j % 64) & 1 == 0).collect();
             if present.is_empty() {
                 continue;
             }
-            if !patterns.contains_key(&present) {
-                let factors: Option<Vec<Factor>> = self.factors.iter().map(|f| f.marginal(&present)).collect();
-                // A principal minor of a positive definite matrix is positive definite.
-                let factors = factors.ok_or_else(|| Error::Schema("a stored covariance is singular".into()))?;
-                patterns.insert(present.clone(), factors);
+            cells.resize(same.len(), present.len());
+            for (k, &j) in present.iter().enumerate() {
+                cells.column_mut(k).iter_mut().zip(same).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
             }
-            let mut scores = vec![0.0; self.means.len()];
-            self.score_marginal(&row, &present, &patterns[&present], &mut scores);
-            scores.iter().enumerate().for_each(|(class, s)| out.column_mut(class)[i] += s);
+            scores.resize(same.len(), self.means.len());
+            scores.data_mut().fill(0.0);
+            match present.len() == width {
+                true => self.score_complete(&mut cells, &mut scores),
+                false => self.marginal(&present)?.score_complete(&mut cells, &mut scores),
+            }
+            for class in 0..self.means.len() {
+                same.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
+            }
         }
         Ok(())
     }
