@@ -159,9 +159,9 @@ fn structures_and_shrinkage_are_averages_of_the_covariance() {
     let own: Vec<Matrix> = (0..3).map(|class| covariance(&wine, class)).collect();
     let shares: Vec<f64> = (0..3).map(|c| wine.labels.iter().filter(|&&l| l == c).count() as f64 / 178.0).collect();
     let tied = Matrix::from_fn(d, d, |i, j| (0..3).map(|c| shares[c] * own[c][(i, j)]).sum());
-    for class in 0..3 {
+    for (class, own) in own.iter().enumerate() {
         for structure in Structure::ALL.map(|s| s.1) {
-            let full = if structure.is_tied() { &tied } else { &own[class] };
+            let full = if structure.is_tied() { &tied } else { own };
             let scale = (0..d).map(|j| full[(j, j)]).sum::<f64>() / d as f64;
             let sphere = Matrix::from_fn(d, d, |i, j| if i == j { scale } else { 0.0 });
             let diagonal = Matrix::from_fn(d, d, |i, j| if i == j { full[(i, j)] } else { 0.0 });

@@ -131,7 +131,8 @@ impl Statistics {
         let pass = Summarise::load(&archive, "pass")?;
         let summary = Summary::load(&archive, "summary")?;
         let columns_exist = pass.blocks.iter().flat_map(|b| &b.columns).all(|&c| c < schema.columns().len());
-        if summary.classes() != schema.classes().len() || summary.folds() != pass.folds || !columns_exist {
+        let counts_agree = summary.classes() == schema.classes().len() && summary.folds() == pass.folds;
+        if !counts_agree || !columns_exist || !summary.belongs_to(&pass) {
             return Err(archive.damaged("its parts do not belong together"));
         }
         Ok(Statistics { schema, pass, summary })

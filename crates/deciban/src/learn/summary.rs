@@ -257,6 +257,11 @@ impl Summary {
         (0..self.folds).map(|fold| of(fold).collect()).collect()
     }
 
+    /// Whether every group holds the statistics that `pass` leaves, for as many columns.
+    pub(super) fn belongs_to(&self, pass: &Summarise) -> bool {
+        self.groups.iter().all(|group| pass.empty_group().merge(group).is_ok())
+    }
+
     /// The summary with its classes in another order: class `i` of the result is `order[i]` here,
     /// or an empty class where that is `None`.
     pub fn reordered(&self, order: &[Option<usize>], pass: &Summarise) -> Summary {

@@ -33,18 +33,38 @@ pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names:
         .collect();
     let parts: Vec<(Prepared, Prepared)> =
         (0..folds.len()).into_par_iter().map(|f| split(family, folds, f, names)).collect::<Result<_>>()?;
+    let total = family.prepare(&total(folds)?)?;
+    let total = family.steps.iter().try_fold((total, names.columns.to_vec()), |(moments, columns), step| {
+        let linear = moments.fit_step(step, &columns)?;
+        Ok::<_, Error>((moments.map(&linear), step.names(&columns)))
+    })?;
     let likelihood = |&(gamma, lambda): &(f64, f64)| -> Result<f64> {
+        // A candidate must do for all rows, too.
+        let whole = held_out(family, &total.0, &total.0, gamma, lambda)?;
+        if whole == f64::NEG_INFINITY {
+            return Ok(whole);
+        }
         parts.iter().map(|(train, held)| held_out(family, train, held, gamma, lambda)).sum()
     };
     let scores: Vec<f64> = candidates.par_iter().map(likelihood).collect::<Result<_>>()?;
-    let mut best = 0;
-    for (i, score) in scores.iter().enumerate() {
-        if *score > scores[best] || scores[best].is_nan() {
+    // From the most regularised down, so that where the folds cannot tell, the safer one stays.
+    let mut best = candidates.len() - 1;
+    for i in (0..candidates.len()).rev() {
+        if scores[i] > scores[best] {
             best = i;
         }
     }
     let (gamma, lambda) = candidates[best];
     Ok(Gaussian { shrinkage: Strength::Fixed(gamma), pooling: Strength::Fixed(lambda), ..family.clone() })
+}
+
+/// The statistics of each class, all folds together.
+fn total(folds: &[Vec<GaussianStatistic>]) -> Result<Vec<GaussianStatistic>> {
+    let mut sums = folds[0].clone();
+    for fold in &folds[1..] {
+        sums.iter_mut().zip(fold).try_for_each(|(sum, part)| sum.merge(part))?;
+    }
+    Ok(sums)
 }
 
 /// The moments of all folds but one, and of that one, both after the maps fitted without it.
@@ -56,7 +76,6 @@ fn split(
     held: usize,
     names: Names<'_>,
 ) -> Result<(Prepared, Prepared)> {
-    let width = names.columns.len();
     let mut train: Vec<GaussianStatistic> = Vec::new();
     for class in 0..names.classes.len() {
         let mut others: Option<GaussianStatistic> = None;
@@ -71,12 +90,8 @@ fn split(
     let mut train = family.prepare(&train)?;
     let mut test = family.prepare(&folds[held])?;
     let mut columns = names.columns.to_vec();
-    debug_assert_eq!(train.width(), width);
     for step in &family.steps {
-        let linear = match &train {
-            Prepared::Full(classes) => step.fit(classes, &columns)?,
-            Prepared::Columns(classes) => super::standardise(classes)?,
-        };
+        let linear = train.fit_step(step, &columns)?;
         (train, test) = (train.map(&linear), test.map(&linear));
         columns = step.names(&columns);
     }
@@ -102,6 +117,10 @@ fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gamma: f64, la
         Prepared::Full(classes) => classes.iter().map(|m| m.weight() > 0.0).collect(),
         Prepared::Columns(classes) => classes.iter().map(|m| m.rows() > 0.0).collect(),
     };
+    // Where no column varies within a class, no covariance can be told from another.
+    if train.columns().iter().all(|class| class.scatter().iter().all(|s| *s == 0.0)) {
+        return Ok(0.0);
+    }
     let mut total = 0.0;
     let held_columns = held.columns();
     // A class that only the held-out fold has seen says nothing about the candidates.

@@ -8,6 +8,9 @@
 //!
 //! Classes that share Σ share the solve: rows and means are whitened once and compared there.
 //! A missing cell is marginalised: the row is scored by the density of the cells it has.
+//!
+//! Rows and parameters are finite, so where q is not a number something on the way to it has
+//! overflowed, ∞ − ∞ or 0·∞: the row is infinitely far away, and log p = −∞.
 
 use std::f64::consts::{PI, TAU};
 
@@ -126,7 +129,14 @@ impl GaussianDensity {
 
     /// The covariance (for a Student density, the scale matrix) of a class, after the linear maps.
     pub fn covariance(&self, class: usize) -> Matrix {
-        self.factor(class).covariance()
+        let sigma = self.factor(class).covariance();
+        // √s per column: the scale matrix of a Student density is sΣ.
+        let root = |j: usize| match &self.tails {
+            Tails::Normal => 1.0,
+            Tails::Joint(tails) => tails[class].1.sqrt(),
+            Tails::Columns(tails) => tails[class][j].1.sqrt(),
+        };
+        Matrix::from_fn(sigma.rows(), sigma.rows(), |i, j| sigma[(i, j)] * root(i) * root(j))
     }
 
     /// Whether the classes share their covariance.
@@ -186,7 +196,7 @@ impl GaussianDensity {
                     for (j, &(nu, s)) in tails[class].iter().enumerate() {
                         for (o, x) in column.iter_mut().zip(z.column(j)) {
                             let t = (x - mean[j]) / sd[j];
-                            *o -= 0.5 * (nu + 1.0) * (t * t / (nu * s)).ln_1p();
+                            *o -= 0.5 * (nu + 1.0) * (far(t * t) / (nu * s)).ln_1p();
                         }
                     }
                     column.iter_mut().for_each(|o| *o += peak);
@@ -212,9 +222,9 @@ impl GaussianDensity {
             Tails::Joint(tails) => {
                 let (nu, s) = tails[class];
                 let power = 0.5 * (nu + self.means[class].len() as f64);
-                out.iter_mut().zip(q).for_each(|(o, q)| *o += peak - power * (q / (nu * s)).ln_1p());
+                out.iter_mut().zip(q).for_each(|(o, &q)| *o += peak - power * (far(q) / (nu * s)).ln_1p());
             }
-            _ => out.iter_mut().zip(q).for_each(|(o, q)| *o += peak - 0.5 * q),
+            _ => out.iter_mut().zip(q).for_each(|(o, &q)| *o += peak - 0.5 * far(q)),
         }
     }
 
@@ -284,6 +294,12 @@ impl GaussianDensity {
         }
         Ok(())
     }
+}
+
+/// q, or ∞ where it overflowed on the way.
+#[inline(always)]
+fn far(q: f64) -> f64 {
+    if q.is_nan() { f64::INFINITY } else { q }
 }
 
 #[inline(always)]

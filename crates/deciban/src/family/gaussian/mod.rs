@@ -285,12 +285,9 @@ impl Family for Gaussian {
         let mut chain = Vec::new();
         let mut columns = names.columns.to_vec();
         let mut moments = self.prepare(classes)?;
+        moments.check_range(&columns)?;
         for step in &self.steps {
-            let linear = match &moments {
-                Prepared::Full(classes) => step.fit(classes, &columns)?,
-                // `needs_full` holds for every other step.
-                Prepared::Columns(classes) => standardise(classes)?,
-            };
+            let linear = moments.fit_step(step, &columns)?;
             moments = moments.map(&linear);
             columns = step.names(&columns);
             chain.push(linear);
@@ -312,6 +309,25 @@ enum Prepared {
 }
 
 impl Prepared {
+    /// Refuses columns whose squares are beyond the largest double.
+    fn check_range(&self, names: &[String]) -> Result<()> {
+        let classes = self.columns();
+        let overflows = |j: &usize| !classes.iter().map(|class| class.scatter()[*j]).sum::<f64>().is_finite();
+        match (0..self.width()).find(overflows) {
+            Some(j) => Err(too_large(&names[j])),
+            None => Ok(()),
+        }
+    }
+
+    /// A linear map fitted to the moments.
+    fn fit_step(&self, step: &Step, columns: &[String]) -> Result<Linear> {
+        match self {
+            Prepared::Full(classes) => step.fit(classes, columns),
+            // `needs_full` holds for every other step.
+            Prepared::Columns(classes) => standardise(classes),
+        }
+    }
+
     fn means(&self) -> Vec<Vec<f64>> {
         match self {
             Prepared::Full(classes) => classes.iter().map(|m| m.mean().to_vec()).collect(),
@@ -523,7 +539,9 @@ impl Gaussian {
             .find_map(|j| tile.column(j).iter().position(|x| x.is_infinite()).map(|i| (i, j)))
             .filter(|_| !self.needs_full());
         let Some((i, j)) = infinite_first.or_else(|| tile.first_not_finite()) else {
-            return Error::Schema("numbers are too large for their sums: rescale the columns".into());
+            let size = |j: usize| tile.column(j).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let widest = (0..tile.width()).max_by(|&a, &b| size(a).total_cmp(&size(b)));
+            return too_large(widest.map_or("", |j| &names[j]));
         };
         let (column, row) = (names[j].clone(), part.row_number(i) + 1);
         match tile.column(j)[i].is_nan() {
@@ -537,6 +555,10 @@ impl Gaussian {
             false => Error::Infinite { column, row },
         }
     }
+}
+
+fn too_large(column: &str) -> Error {
+    Error::Schema(format!("column `{column}`: its numbers are too large for their sums or squares: rescale it"))
 }
 
 /// s/w, and 0 where there is nothing to divide.

@@ -1,0 +1,200 @@
+//! Damaged files: cut short, with flipped bits or exchanged digits, or from the future. Each is
+//! refused with an error that names the file, or loads to something that scores; nothing panics.
+
+mod common;
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use common::Table;
+use deciban::data::Batch;
+use deciban::family::gaussian::{Estimator, Gaussian, Structure};
+use deciban::learn::{Classifier, Generative, Learner, Model, Statistics};
+use deciban::numerics::Random;
+use deciban::transform::Step;
+
+fn table() -> Table {
+    let mut random = Random::new(1);
+    let rows: Vec<([f64; 3], u32)> = (0..60)
+        .map(|i| {
+            let z = [random.normal(), random.normal(), random.normal()];
+            ([z[0] + f64::from(i % 2), 3.0 * z[1] - z[0], 100.0 + z[2]], i % 2)
+        })
+        .collect();
+    Table::of(&rows)
+}
+
+/// What is done with a model that loads.
+fn use_model(path: &Path) -> deciban::Result<()> {
+    let model = Model::load(path)?;
+    let evidence = model.evidence(&Batch::new(1).row_major(&[0.1, 2.0, 99.0][..], 3).unwrap())?;
+    let _ = evidence.posterior(model.prior()).most_probable(0);
+    let _ = model.evidence(&Batch::new(1).row_major(&[f64::NAN, 1.0, 101.0][..], 3).unwrap());
+    let Model::Generative(model) = model;
+    model.sample(0, &mut Random::new(1)).map(|_| ())
+}
+
+/// What is done with statistics that load.
+fn use_statistics(path: &Path, family: &Gaussian, whole: &Statistics) -> deciban::Result<()> {
+    let mut statistics = Statistics::load(path)?;
+    let fit = |statistics: &Statistics| -> deciban::Result<()> {
+        let learner = Generative::gaussian(statistics.schema().columns(), family.clone())?;
+        let model = learner.fit(statistics)?;
+        let rows = vec![1.0; model.schema().columns().len()];
+        model.evidence(&Batch::new(1).row_major(&rows[..], rows.len()).unwrap()).map(|_| ())
+    };
+    let _ = fit(&statistics);
+    statistics.sort_classes()?;
+    let mut sum = whole.clone();
+    if sum.merge(&statistics).is_ok() {
+        let _ = fit(&sum);
+    }
+    let _ = sum.remove(&statistics);
+    if statistics.merge(whole).is_ok() {
+        let _ = fit(&statistics);
+    }
+    Ok(())
+}
+
+type Use = Box<dyn Fn(&Path) -> deciban::Result<()>>;
+
+struct Case {
+    name: String,
+    bytes: Vec<u8>,
+    path: PathBuf,
+    run: Use,
+}
+
+impl Case {
+    /// Runs the case on other bytes; a panic fails the test and tells where it was.
+    fn run(&self, bytes: &[u8], what: &str) -> deciban::Result<()> {
+        // Written over, not anew: a file system may flush what replaces a file that was emptied.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.path).unwrap();
+        file.write_all(bytes).and_then(|()| file.set_len(bytes.len() as u64)).unwrap();
+        let found = catch_unwind(AssertUnwindSafe(|| (self.run)(&self.path)));
+        found.unwrap_or_else(|_| {
+            let kept = self.path.with_extension("panicked");
+            std::fs::write(&kept, bytes).unwrap();
+            panic!("{}, {what}: panicked; the file is {}", self.name, kept.display())
+        })
+    }
+
+    /// The length of the description, with its own eight bytes.
+    fn header(&self) -> usize {
+        8 + u64::from_le_bytes(self.bytes[..8].try_into().unwrap()) as usize
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn cases(test: &str) -> Vec<Case> {
+    let table = table();
+    let plain = Gaussian::default();
+    let families = [
+        ("full", plain.clone()),
+        ("diagonal", Gaussian { covariance: Structure::Diagonal, ..plain.clone() }),
+        ("bayes", Gaussian { estimator: Estimator::Bayes, covariance: Structure::TiedDiagonal, ..plain.clone() }),
+        ("steps", Gaussian { steps: vec![Step::Standardise, Step::Pca(2)], covariance: Structure::Tied, ..plain }),
+        ("gaussianised", Gaussian { covariance: Structure::TiedSpherical, ..Gaussian::default() }),
+    ];
+    let mut cases = Vec::new();
+    for (name, family) in families {
+        let path = |kind: &str| {
+            std::env::temp_dir().join(format!("deciban-damage-{test}-{name}-{kind}-{}", std::process::id()))
+        };
+        let learner = table.learner(family.clone()).gaussianise(name == "gaussianised");
+        let whole = learner.statistics(&table.memory()).unwrap();
+        let (model_path, statistics_path) = (path("model"), path("stats"));
+        Model::Generative(learner.learn(&table.memory()).unwrap()).save(&model_path).unwrap();
+        whole.save(&statistics_path).unwrap();
+        cases.push(Case {
+            name: format!("{name} model"),
+            bytes: std::fs::read(&model_path).unwrap(),
+            path: model_path,
+            run: Box::new(use_model),
+        });
+        cases.push(Case {
+            name: format!("{name} statistics"),
+            bytes: std::fs::read(&statistics_path).unwrap(),
+            path: statistics_path,
+            run: Box::new(move |path| use_statistics(path, &family, &whole)),
+        });
+    }
+    cases
+}
+
+#[test]
+fn undamaged_files_work() {
+    for case in cases("whole") {
+        case.run(&case.bytes, "whole").unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    }
+}
+
+#[test]
+fn files_cut_short_are_refused() {
+    for case in cases("cut") {
+        for length in (0..case.bytes.len()).step_by(97).chain([case.bytes.len() - 1]) {
+            let error = case.run(&case.bytes[..length], &format!("cut to {length}")).unwrap_err().to_string();
+            assert!(error.contains("deciban-damage-cut") && error.contains("damaged"), "{length}: {error}");
+        }
+        let longer = [&case.bytes[..], &[0; 8]].concat();
+        assert!(case.run(&longer, "longer").is_err());
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    for case in cases("flip") {
+        let header = case.header();
+        let mut refused = 0;
+        let mut tried = 0;
+        // Two bits of each byte of the description (the lowest makes one digit another), one of the rest.
+        let positions = (0..header).flat_map(|at| [(at, 0), (at, 1 + at % 7)]);
+        let numbers = (header..case.bytes.len()).map(|at| (at, at * 5 % 8));
+        for (at, bit) in positions.chain(numbers) {
+            let mut bytes = case.bytes.clone();
+            bytes[at] ^= 1 << bit;
+            tried += 1;
+            refused += u32::from(case.run(&bytes, &format!("bit {bit} of byte {at}")).is_err());
+        }
+        println!("{}: {refused} of {tried} refused", case.name);
+        assert!(tried > 2000 && refused > tried / 2, "{}: {refused} of {tried}", case.name);
+    }
+}
+
+#[test]
+fn exchanged_digits_never_panic() {
+    for case in cases("digits") {
+        for at in (8..case.header()).filter(|&at| case.bytes[at].is_ascii_digit()) {
+            for digit in b'0'..=b'9' {
+                let mut bytes = case.bytes.clone();
+                bytes[at] = digit;
+                let _ = case.run(&bytes, &format!("{} at byte {at}", char::from(digit)));
+            }
+        }
+    }
+}
+
+#[test]
+fn newer_versions_and_other_kinds_are_refused() {
+    let cases = cases("version");
+    for case in &cases {
+        let text = String::from_utf8_lossy(&case.bytes[..case.header()]).into_owned();
+        let at = text.find("\"version\":\"1\"").unwrap() + "\"version\":\"".len();
+        let mut bytes = case.bytes.clone();
+        // Bytes and characters agree: the description is ASCII here, but for its length.
+        let at = at - (text.len() - case.header());
+        assert_eq!(bytes[at], b'1');
+        bytes[at] = b'2';
+        let error = case.run(&bytes, "version 2").unwrap_err().to_string();
+        assert!(error.contains("format 2") && error.contains("update deciban"), "{error}");
+    }
+    let error = cases[0].run(&cases[1].bytes, "statistics as model").unwrap_err().to_string();
+    assert!(error.contains("statistics file, not a model file"), "{error}");
+}
