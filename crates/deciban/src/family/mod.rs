@@ -43,7 +43,8 @@ pub trait Family: Clone + Send + Sync {
     /// About how many bytes a statistic of `width` columns takes.
     fn size(&self, width: usize) -> usize;
 
-    /// Renumbers the levels of the block's columns: level `i` of column `j` becomes `maps[j][i]`.
+    /// Renumbers the levels of the block's columns: level `i` of column `j` becomes `maps[j][i]`; an
+    /// empty map leaves a column as it is, and a level that becomes `MISSING` is dropped.
     fn relevel(&self, _statistic: &mut Self::Statistic, _maps: &[Vec<u32>]) -> Result<()> {
         Ok(())
     }
