@@ -88,7 +88,8 @@ impl Statistics {
             return Err(Error::Classes(format!("there is no class `{class}` to remove rows from")));
         }
         let (columns, maps) = joined_levels(self.schema.columns(), other.schema.columns());
-        let grown = columns.iter().zip(self.schema.columns()).find(|(joined, own)| joined.levels.len() > own.levels.len());
+        let grown =
+            columns.iter().zip(self.schema.columns()).find(|(joined, own)| joined.levels.len() > own.levels.len());
         if let Some((joined, own)) = grown {
             let level = &joined.levels[own.levels.len()];
             return Err(Error::Schema(format!("column `{}` has no `{level}` to remove rows from", own.name)));
