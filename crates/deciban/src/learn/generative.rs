@@ -109,7 +109,7 @@ impl Learner for Generative {
     }
 }
 
-fn check_classes(schema: &Schema, rows: &[f64], weights: &[f64]) -> Result<()> {
+pub(super) fn check_classes(schema: &Schema, rows: &[f64], weights: &[f64]) -> Result<()> {
     let target = schema.target();
     match schema.classes() {
         [] => return Err(Error::Classes("there are no labelled rows to learn from".into())),
