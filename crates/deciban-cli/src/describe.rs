@@ -1,86 +1,147 @@
-//! Models and statistics in words and tables.
+//! Models and statistics in words and tables, whatever their families.
 
 use std::path::Path;
 
-use deciban::family::gaussian::{Gaussian, GaussianDensity, Strength};
-use deciban::family::{AnyDensity, AnyFamily};
+use deciban::data::Column;
+use deciban::evidence::decibans;
+use deciban::family::gaussian::{Gaussian, GaussianDensity};
+use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
 use deciban::learn::{Classifier, GenerativeModel, Statistics};
-use deciban::transform::Step;
 use serde_json::{Value, json};
 
 use crate::table::{Table, number};
 
-/// The Gaussian block of a model.
-pub fn gaussian(model: &GenerativeModel) -> (&Gaussian, &GaussianDensity) {
-    let block = &model.blocks()[0];
+/// The only block of a model, if it is Gaussian.
+#[allow(irrefutable_let_patterns)]
+pub fn gaussian(model: &GenerativeModel) -> Option<(&Gaussian, &GaussianDensity)> {
+    let [block] = model.blocks() else { return None };
     match (&block.block.family, &block.density) {
-        (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density)) => (family, density),
+        (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density)) => Some((family, density)),
+        #[allow(unreachable_patterns)]
+        _ => None,
     }
 }
 
-/// The hyper-parameters on one line, those at their defaults left out.
+/// The families with their hyper-parameters on one line each, those that are off left out.
 pub fn options(model: &GenerativeModel) -> String {
-    let (family, _) = gaussian(model);
-    let value = |v: Value| v.as_str().unwrap_or_default().to_string();
-    let mut parts = vec![format!("gaussian, covariance {}", value(json!(family.covariance)))];
-    parts.push(format!("estimator {}", value(json!(family.estimator))));
-    for (name, strength) in [("shrinkage", family.shrinkage), ("pooling", family.pooling)] {
-        if strength != Strength::Fixed(0.0) {
-            parts.push(format!("{name} {strength}"));
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for block in model.blocks() {
+        let mut line = in_words(&json!(block.block.family));
+        if block.block.gaussianise.is_some() {
+            line += ", gaussianised";
+        }
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((line, 1)),
         }
     }
-    if family.sparse_precision > 0.0 {
-        parts.push(format!("sparse precision {}", family.sparse_precision));
+    let line = |(text, count): &(String, usize)| if *count > 1 { format!("{count} × {text}") } else { text.clone() };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// `{"family": "gaussian", "covariance": "full", "shrinkage": "0"}` as `gaussian, covariance full`.
+fn in_words(family: &Value) -> String {
+    let is_off = |v: &Value| {
+        matches!(v, Value::Null | Value::Bool(false)) || *v == json!(0.0) || *v == json!("0") || *v == json!([])
+    };
+    let plain = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_string);
+    let mut parts = Vec::new();
+    for (key, value) in family.as_object().into_iter().flatten().filter(|(_, v)| !is_off(v)) {
+        match (key.as_str(), value) {
+            ("family", name) => parts.push(plain(name)),
+            ("steps", Value::Array(steps)) => parts.extend(steps.iter().map(|step| match step.as_object() {
+                Some(step) => step.iter().map(|(name, n)| format!("{} {n}", name.to_uppercase())).collect(),
+                None => plain(step),
+            })),
+            (key, Value::Bool(true)) => parts.push(key.replace('_', " ")),
+            (key, value) => parts.push(format!("{} {}", key.replace('_', " "), plain(value))),
+        }
     }
-    if model.blocks()[0].block.gaussianise.is_some() {
-        parts.push("gaussianised".into());
-    }
-    parts.extend(family.steps.iter().map(|step| match step {
-        Step::Standardise => "standardised".to_string(),
-        Step::Pca(n) => format!("PCA {n}"),
-        Step::Lda(n) => format!("LDA {n}"),
-    }));
     parts.join(", ")
 }
 
-/// The hyper-parameters for programs.
+/// The hyper-parameters for programs: one object per block.
 pub fn options_json(model: &GenerativeModel) -> Value {
-    let mut options = json!(gaussian(model).0);
-    options["gaussianise"] = json!(model.blocks()[0].block.gaussianise.is_some());
-    options
+    let block = |block: &deciban::learn::FittedBlock| {
+        let mut options = json!(block.block.family);
+        options["columns"] = json!(block.block.names);
+        options["gaussianise"] = json!(block.block.gaussianise.is_some());
+        options
+    };
+    model.blocks().iter().map(block).collect()
 }
 
-/// What the model is, its classes, and the means and standard deviations it holds.
+/// The parameters of all blocks, those of one sort in one table.
+pub fn parameters(model: &GenerativeModel) -> Vec<Parameters> {
+    let mut tables: Vec<Parameters> = Vec::new();
+    for block in model.blocks() {
+        let columns: Vec<Column> = block.block.columns.iter().map(|&c| model.schema().columns()[c].clone()).collect();
+        for table in block.density.parameters(&columns) {
+            match tables.iter_mut().find(|known| known.what == table.what) {
+                Some(known) => known.rows.extend(table.rows),
+                None => tables.push(table),
+            }
+        }
+    }
+    tables
+}
+
+/// What the model is, its classes, and its parameters.
 pub fn model(model: &GenerativeModel) -> String {
     let schema = model.schema();
     let mut classes = Table::new([schema.target(), "rows", "prior"]);
     for (c, class) in schema.classes().iter().enumerate() {
         classes.row([class.clone(), number(model.rows()[c], 9), number(model.prior().probabilities()[c], 4)]);
     }
-    format!("{}\n\n{classes}\n{}", options(model), means(model))
+    let mut text = format!("{}\n\n{classes}", options(model));
+    let tables = parameters(model);
+    let sd = tables.iter().find(|t| t.what == "sd");
+    for table in tables.iter().filter(|t| t.what != "sd") {
+        let spread = sd.filter(|sd| table.what == "mean" && sd.rows.len() == table.rows.len());
+        text += &format!("\n{}", parameter_table(table, spread, schema.classes()));
+    }
+    text
 }
 
-/// Means ± standard deviations of each class, in the space of the density.
-fn means(model: &GenerativeModel) -> String {
+/// A table of parameters, means with their standard deviations; of many probabilities those that
+/// tell the classes apart best.
+fn parameter_table(parameters: &Parameters, spread: Option<&Parameters>, classes: &[String]) -> String {
     const SHOWN: usize = 40;
-    let (_, density) = gaussian(model);
-    let names = space(model);
-    let covariances: Vec<_> = (0..model.schema().classes().len()).map(|c| density.covariance(c)).collect();
-    let mut table = Table::new(["mean ± sd"].into_iter().chain(model.schema().classes().iter().map(String::as_str)));
-    for (j, name) in names.iter().enumerate().take(SHOWN) {
-        let cell =
-            |c: usize| format!("{} ± {}", number(density.mean(c)[j], 4), number(covariances[c][(j, j)].sqrt(), 3));
-        table.row([name.clone()].into_iter().chain((0..covariances.len()).map(cell)));
+    if parameters.what == "probability" && parameters.rows.len() > SHOWN {
+        return telling(parameters, classes);
     }
-    let rest = names.len().saturating_sub(SHOWN);
+    let what = if spread.is_some() { "mean ± sd" } else { parameters.what };
+    let mut table = Table::new([what].into_iter().chain(classes.iter().map(String::as_str)));
+    for (j, (name, values)) in parameters.rows.iter().enumerate().take(SHOWN) {
+        let cell = |(k, &x): (usize, &f64)| match spread {
+            Some(sd) => format!("{} ± {}", number(x, 4), number(sd.rows[j].1[k], 3)),
+            None => number(x, 4),
+        };
+        table.row([name.clone()].into_iter().chain(values.iter().enumerate().map(cell)));
+    }
+    let rest = parameters.rows.len().saturating_sub(SHOWN);
     let more = if rest > 0 { format!("... and {rest} more\n") } else { String::new() };
     format!("{table}{more}")
 }
 
-/// The names of the dimensions that the density sees.
-pub fn space(model: &GenerativeModel) -> Vec<String> {
-    let (family, _) = gaussian(model);
-    family.steps.iter().fold(model.blocks()[0].block.names.clone(), |names, step| step.names(&names))
+/// For each class the rows with the most evidence for it, in decibans against the other classes.
+fn telling(parameters: &Parameters, classes: &[String]) -> String {
+    const SHOWN: usize = 15;
+    let evidence = |values: &[f64], k: usize| {
+        let others = values.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, p)| p);
+        decibans((values[k] * (values.len() - 1) as f64 / others.sum::<f64>()).ln())
+    };
+    let mut text = String::new();
+    for (k, class) in classes.iter().enumerate() {
+        let mut ranked: Vec<(f64, &str)> = parameters.rows.iter().map(|(n, v)| (evidence(v, k), n.as_str())).collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let mut table = Table::new([format!("most telling for {class}"), "decibans".into()]);
+        for (decibans, name) in ranked.iter().take(SHOWN) {
+            table.row([name.to_string(), format!("{decibans:+.1}")]);
+        }
+        text += &format!("{table}{}", if k + 1 < classes.len() { "\n" } else { "" });
+    }
+    text
 }
 
 /// What a statistics file holds.

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// The code of a missing category, and of a row without a label.
 pub const MISSING: u32 = u32::MAX;
 
+/// The code of a category level that the schema does not know.
+pub const UNSEEN: u32 = u32::MAX - 1;
+
 /// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,7 +37,7 @@ pub struct Column {
     pub name: String,
     /// What its cells are.
     pub kind: Kind,
-    /// The levels of a category; code `i` stands for `levels[i]`.
+    /// The levels of a category, or the words of a text; code `i` stands for `levels[i]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
 }
@@ -241,13 +244,66 @@ impl<'a> Strided<'a> {
     }
 }
 
+/// Counts that are mostly 0, row by row: row `i` holds `counts[offsets[i]..offsets[i + 1]]` of the
+/// words `indices[..]` at the same places. Indices of a row are distinct.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparse<'a> {
+    offsets: &'a [usize],
+    indices: &'a [u32],
+    counts: Values<'a>,
+}
+
+impl<'a> Sparse<'a> {
+    /// Counts of `offsets.len() − 1` rows.
+    pub fn new(offsets: &'a [usize], indices: &'a [u32], counts: impl Into<Values<'a>>) -> Result<Self> {
+        let counts = counts.into();
+        Error::check_shape("counts of a sparse matrix", indices.len(), counts.len())?;
+        let ascending = offsets.is_sorted() && offsets.last().is_some_and(|&end| end <= indices.len());
+        match ascending {
+            true => Ok(Sparse { offsets, indices, counts }),
+            false => Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into())),
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Calls `body(i, index, count)` for each stored count of the `i`th chosen row.
+    pub fn for_each(&self, rows: &Rows<'_>, mut body: impl FnMut(usize, u32, f64)) {
+        with_slice!(self.counts, counts => {
+            for i in 0..rows.len() {
+                let row = rows.get(i);
+                let range = self.offsets[row]..self.offsets[row + 1];
+                for (&index, count) in self.indices[range.clone()].iter().zip(&counts[range]) {
+                    body(i, index, count.widen());
+                }
+            }
+        })
+    }
+}
+
+/// A cell on its own, as sampling makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A level of a category.
+    Level(u32),
+    /// Words and how often they occur.
+    Counts(Vec<(u32, f64)>),
+}
+
 /// The cells of one column of a batch.
 #[derive(Clone, Copy, Debug)]
 pub enum View<'a> {
     /// Numbers; NaN is missing.
     Numbers(Strided<'a>),
-    /// Codes of categories; [`MISSING`] is missing.
+    /// Codes of categories; [`MISSING`] is missing, [`UNSEEN`] a level that is not in the schema.
     Codes(&'a [u32]),
+    /// Counts of words.
+    Sparse(Sparse<'a>),
 }
 
 /// Some rows of a table, borrowed.
@@ -322,6 +378,13 @@ impl<'a> Batch<'a> {
         Ok(self)
     }
 
+    /// Adds a column of texts, as counts of their words.
+    pub fn sparse(mut self, counts: Sparse<'a>) -> Result<Self> {
+        Error::check_shape("rows of a sparse matrix", self.rows, counts.rows())?;
+        self.columns.push(View::Sparse(counts));
+        Ok(self)
+    }
+
     /// Sets the class code of each row; [`MISSING`] is a row without a label.
     pub fn classes(mut self, classes: &'a [u32]) -> Result<Self> {
         Error::check_shape("class codes", self.rows, classes.len())?;
@@ -393,6 +456,9 @@ impl<'a> Batch<'a> {
         let columns = self.columns.iter().map(|view| match *view {
             View::Numbers(numbers) => View::Numbers(numbers.skip(range.start)),
             View::Codes(codes) => View::Codes(&codes[range.clone()]),
+            View::Sparse(sparse) => {
+                View::Sparse(Sparse { offsets: &sparse.offsets[range.start..=range.end], ..sparse })
+            }
         });
         Batch {
             rows: range.len(),
@@ -511,10 +577,32 @@ impl<'a> Cells<'a> {
     fn strided(&self, column: usize) -> Result<Strided<'a>> {
         match self.batch.columns.get(column) {
             Some(View::Numbers(numbers)) => Ok(*numbers),
-            Some(View::Codes(_)) => Err(Error::Schema(format!("column {column} holds categories, not numbers"))),
-            None => {
-                Err(Error::Shape { what: "columns of a batch".into(), expected: column + 1, found: self.batch.width() })
-            }
+            Some(_) => Err(Error::Schema(format!("column {column} does not hold numbers"))),
+            None => Err(self.too_narrow(column)),
+        }
+    }
+
+    fn too_narrow(&self, column: usize) -> Error {
+        Error::Shape { what: "columns of a batch".into(), expected: column + 1, found: self.batch.width() }
+    }
+
+    /// Copies the codes of the block's `j`th column.
+    pub fn read_codes(&self, j: usize, out: &mut Vec<u32>) -> Result<()> {
+        let column = self.columns[j];
+        out.clear();
+        match self.batch.columns.get(column) {
+            Some(View::Codes(codes)) => out.extend((0..self.rows()).map(|i| codes[self.rows.get(i)])),
+            Some(_) => return Err(Error::Schema(format!("column {column} does not hold categories"))),
+            None => return Err(self.too_narrow(column)),
+        }
+        Ok(())
+    }
+
+    /// The block's counts of words, if it is one column of texts.
+    pub fn sparse(&self) -> Option<(Sparse<'a>, &Rows<'a>)> {
+        match (self.columns, self.batch.columns.get(*self.columns.first()?)) {
+            ([_], Some(View::Sparse(sparse))) => Some((*sparse, &self.rows)),
+            _ => None,
         }
     }
 

@@ -56,35 +56,35 @@ impl Inspect {
             return Ok(());
         }
         let schema = model.schema();
-        let density = plain_density(&model, self.forms || self.versus.is_some())?;
         if let Some(pair) = &self.versus {
             let class = |name: &str| {
                 let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
                 schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
             };
             let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
-            print!("{}", versus(density, schema, class(a)?, class(b)?)?);
+            print!("{}", versus(plain_density(&model)?, schema, class(a)?, class(b)?)?);
             return Ok(());
         }
         print!("{}", describe::model(&model));
         if self.forms {
             println!();
-            print!("{}", forms(density, schema, model.prior())?);
+            print!("{}", forms(&model)?);
         }
         Ok(())
     }
 }
 
-/// The density, unless its columns are gaussianised, which no form in their units can express.
-fn plain_density(model: &GenerativeModel, forms: bool) -> Result<&GaussianDensity> {
-    if forms && model.blocks()[0].block.gaussianise.is_some() {
-        return Err(Error::parameter("--forms", "a model with --gaussianise is not a form of the columns"));
+/// The density of a model that is one Gaussian block of its columns as they are.
+fn plain_density(model: &GenerativeModel) -> Result<&GaussianDensity> {
+    match describe::gaussian(model) {
+        Some((_, density)) if model.blocks()[0].block.gaussianise.is_none() => Ok(density),
+        _ => Err(Error::parameter("--forms", "only a Gaussian model without --gaussianise is a form of its columns")),
     }
-    Ok(describe::gaussian(model).1)
 }
 
 /// Linear and softmax weights for a tied covariance, else every pair's quadratic form.
-pub fn forms(density: &GaussianDensity, schema: &Schema, prior: &Prior) -> Result<String> {
+pub fn forms(model: &GenerativeModel) -> Result<String> {
+    let (density, schema, prior) = (plain_density(model)?, model.schema(), model.prior());
     let classes = schema.classes();
     if density.is_tied() {
         return Ok(linear_table(&density.linear()?, schema, prior));
@@ -143,43 +143,34 @@ fn rows_of(matrix: &Matrix) -> Vec<Vec<f64>> {
 
 fn model_json(model: &GenerativeModel) -> Result<Value> {
     let schema = model.schema();
-    let density = describe::gaussian(model).1;
-    let classes: Vec<Value> = (0..schema.classes().len())
-        .map(|c| {
-            json!({
-                "class": schema.classes()[c],
-                "rows": model.rows()[c],
-                "prior": model.prior().probabilities()[c],
-                "mean": density.mean(c),
-                "covariance": rows_of(&density.covariance(c)),
-            })
-        })
-        .collect();
+    let names = schema.classes();
+    let class =
+        |c: usize| json!({ "class": names[c], "rows": model.rows()[c], "prior": model.prior().probabilities()[c] });
     let mut all = json!({
-        "model": "gaussian",
-        "options": describe::options_json(model),
+        "model": "generative",
+        "blocks": describe::options_json(model),
         "target": schema.target(),
         "columns": schema.names(),
-        "space": describe::space(model),
-        "classes": classes,
+        "classes": (0..names.len()).map(class).collect::<Vec<_>>(),
+        "parameters": describe::parameters(model),
     });
+    if let Some((_, density)) = describe::gaussian(model) {
+        for c in 0..names.len() {
+            all["classes"][c]["mean"] = json!(density.mean(c));
+            all["classes"][c]["covariance"] = json!(rows_of(&density.covariance(c)));
+        }
+    }
     // Student densities and gaussianised columns have no such forms.
-    if plain_density(model, true).is_ok() {
-        if let Ok(forms) = density.linear() {
-            let entry = |(class, form): (&String, &LinearForm)| json!({ "class": class, "w": form.w, "w0": form.w0 });
-            all["linear"] = schema.classes().iter().zip(&forms).map(entry).collect();
-        }
-        if let Ok(first) = density.quadratic(0, 1) {
-            let mut pairs = vec![quadratic_json(schema, 0, 1, &first)];
-            for a in 0..schema.classes().len() {
-                for b in a + 1..schema.classes().len() {
-                    if (a, b) != (0, 1) {
-                        pairs.push(quadratic_json(schema, a, b, &density.quadratic(a, b)?));
-                    }
-                }
-            }
-            all["quadratic"] = Value::Array(pairs);
-        }
+    let Ok(density) = plain_density(model) else { return Ok(all) };
+    if let Ok(forms) = density.linear() {
+        let entry = |(class, form): (&String, &LinearForm)| json!({ "class": class, "w": form.w, "w0": form.w0 });
+        all["linear"] = names.iter().zip(&forms).map(entry).collect();
+    }
+    let pairs = (0..names.len()).flat_map(|a| (a + 1..names.len()).map(move |b| (a, b)));
+    let forms: Result<Vec<Value>> =
+        pairs.map(|(a, b)| Ok(quadratic_json(schema, a, b, &density.quadratic(a, b)?))).collect();
+    if let Ok(forms) = forms {
+        all["quadratic"] = Value::Array(forms);
     }
     Ok(all)
 }

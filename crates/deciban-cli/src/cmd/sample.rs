@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use deciban::data::{Column, Value};
 use deciban::learn::{Classifier, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
@@ -61,10 +62,24 @@ impl Sample {
         for _ in 0..self.number {
             let class = class.unwrap_or_else(|| random.pick(prior.probabilities()));
             let row = generative.sample(class, &mut random)?;
-            let mut cells: Vec<String> = row.iter().map(|x| exact(*x)).collect();
+            let mut cells: Vec<String> =
+                row.iter().zip(schema.columns()).map(|(value, column)| cell(value, column)).collect();
             cells.push(quoted(&schema.classes()[class]));
             writeln!(out, "{}", cells.join(",")).map_err(failed)?;
         }
         out.flush().map_err(failed)
+    }
+}
+
+/// A value as a CSV field; a text is its words, each as often as it was drawn.
+fn cell(value: &Value, column: &Column) -> String {
+    let level = |code: u32| column.levels.get(code as usize).map_or("", String::as_str);
+    match value {
+        Value::Number(x) => exact(*x),
+        Value::Level(code) => quoted(level(*code)),
+        Value::Counts(counts) => {
+            let words = counts.iter().flat_map(|&(code, count)| std::iter::repeat_n(level(code), count as usize));
+            quoted(&words.collect::<Vec<_>>().join(" "))
+        }
     }
 }

@@ -10,7 +10,7 @@ pub mod normal;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Cells, Tile};
+use crate::data::{Cells, Column, Tile, Value};
 use crate::error::Result;
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
@@ -21,6 +21,8 @@ use crate::statistic::Statistic;
 pub struct Names<'a> {
     /// The block's columns.
     pub columns: &'a [String],
+    /// How many levels each column has: those of a category, the words of a text, else 0.
+    pub levels: &'a [usize],
     /// The classes.
     pub classes: &'a [String],
 }
@@ -41,8 +43,16 @@ pub trait Family: Clone + Send + Sync {
     /// About how many bytes a statistic of `width` columns takes.
     fn size(&self, width: usize) -> usize;
 
+    /// Renumbers the levels of the block's columns: level `i` of column `j` becomes `maps[j][i]`; an
+    /// empty map leaves a column as it is, and a level that becomes `MISSING` is dropped.
+    fn relevel(&self, _statistic: &mut Self::Statistic, _maps: &[Vec<u32>]) -> Result<()> {
+        Ok(())
+    }
+
     /// Settles what is still open ("auto") from statistics per fold and class.
-    fn choose(&self, folds: &[Vec<Self::Statistic>], names: Names<'_>) -> Result<Self>;
+    fn choose(&self, _folds: &[Vec<Self::Statistic>], _names: Names<'_>) -> Result<Self> {
+        Ok(self.clone())
+    }
 
     /// Whether [`choose`](Family::choose) has anything to settle.
     fn is_open(&self) -> bool {
@@ -53,6 +63,15 @@ pub trait Family: Clone + Send + Sync {
     fn fit(&self, classes: &[Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
 }
 
+/// Some parameters of a density, for people and programs to read: a value per class in each row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameters {
+    /// What the values are: `mean`, `probability`, ...
+    pub what: &'static str,
+    /// A name and a value for each class.
+    pub rows: Vec<(String, Vec<f64>)>,
+}
+
 /// The fitted densities p(x | class) of a block.
 pub trait Density: Stored + Send + Sync {
     /// The number of classes.
@@ -61,11 +80,14 @@ pub trait Density: Stored + Send + Sync {
     /// The number of columns.
     fn width(&self) -> usize;
 
+    /// The parameters in the units of the data, where `columns` are the block's.
+    fn parameters(&self, columns: &[Column]) -> Vec<Parameters>;
+
     /// Adds log p(xᵢ | class) to cell (i, class) of `out`.
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()>;
 
-    /// Draws a row of a class.
-    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>>;
+    /// Draws a row of a class: a value for each column of the block.
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>>;
 }
 
 /// One enum per role from the list of families, and the dispatch between them.
@@ -117,6 +139,13 @@ macro_rules! families {
                     _ => Err(different()),
                 }
             }
+            fn relevel(&self, statistic: &mut AnyStatistic, maps: &[Vec<u32>]) -> Result<()> {
+                #[allow(unreachable_patterns)]
+                match (self, statistic) {
+                    $((AnyFamily::$variant(f), AnyStatistic::$variant(s)) => f.relevel(s, maps),)*
+                    _ => Err(different()),
+                }
+            }
             fn size(&self, width: usize) -> usize {
                 match self { $(AnyFamily::$variant(f) => f.size(width)),* }
             }
@@ -145,10 +174,13 @@ macro_rules! families {
             fn width(&self) -> usize {
                 match self { $(AnyDensity::$variant(d) => d.width()),* }
             }
+            fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
+                match self { $(AnyDensity::$variant(d) => d.parameters(columns)),* }
+            }
             fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
                 match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }
             }
-            fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
+            fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
                 match self { $(AnyDensity::$variant(d) => d.sample(class, random)),* }
             }
         }

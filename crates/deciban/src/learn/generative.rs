@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::{Block, Classifier, Learner, Statistics, Summarise};
-use crate::data::{Batch, Column, Kind, Rows, Schema, Tile};
+use crate::data::{Batch, Column, Kind, Rows, Schema, Tile, Value};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -88,7 +88,8 @@ impl Generative {
         let mut blocks = Vec::new();
         for (b, (own, given)) in self.blocks.iter().zip(statistics.blocks()).enumerate() {
             Error::check_shape("columns of a block", own.columns.len(), given.columns.len())?;
-            let names = Names { columns: &given.names, classes: schema.classes() };
+            let levels: Vec<usize> = given.columns.iter().map(|&c| schema.columns()[c].levels.len()).collect();
+            let names = Names { columns: &given.names, levels: &levels, classes: schema.classes() };
             let family = match own.family.is_open() {
                 true => own.family.choose(&summary.block_by_fold(b), names)?,
                 false => own.family.clone(),
@@ -109,7 +110,7 @@ impl Learner for Generative {
     }
 }
 
-fn check_classes(schema: &Schema, rows: &[f64], weights: &[f64]) -> Result<()> {
+pub(super) fn check_classes(schema: &Schema, rows: &[f64], weights: &[f64]) -> Result<()> {
     let target = schema.target();
     match schema.classes() {
         [] => return Err(Error::Classes("there are no labelled rows to learn from".into())),
@@ -171,12 +172,15 @@ impl GenerativeModel {
     /// Draws a row of a class: its cells in the order of the schema.
     ///
     /// After `--pca` or `--lda` the row lies in the subspace that the model knows.
-    pub fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
-        let mut row = vec![f64::NAN; self.schema.columns().len()];
+    pub fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
+        let mut row = vec![Value::Number(f64::NAN); self.schema.columns().len()];
         for FittedBlock { block, density } in &self.blocks {
-            let x = density.sample(class, random)?;
-            for (j, (&column, x)) in block.columns.iter().zip(x).enumerate() {
-                row[column] = block.gaussianise.as_ref().map_or(x, |map| map.inverse(j, x));
+            let values = density.sample(class, random)?;
+            for (j, (&column, value)) in block.columns.iter().zip(values).enumerate() {
+                row[column] = match (value, &block.gaussianise) {
+                    (Value::Number(y), Some(map)) => Value::Number(map.inverse(j, y)),
+                    (value, _) => value,
+                };
             }
         }
         Ok(row)

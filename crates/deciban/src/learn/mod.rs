@@ -4,10 +4,12 @@
 //! To add a learner: write its file, and add one line to [`Model`].
 
 mod generative;
+mod logistic;
 mod statistics;
 mod summary;
 
 pub use generative::{FittedBlock, Generative, GenerativeModel};
+pub use logistic::{Coefficient, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};
 
@@ -45,6 +47,8 @@ pub trait Classifier {
 pub enum Model {
     /// Class-conditional densities.
     Generative(GenerativeModel),
+    /// Posteriors linear in the features.
+    Logistic(LogisticModel),
 }
 
 impl Model {
@@ -56,6 +60,10 @@ impl Model {
                 archive.put_json("kind", &"generative")?;
                 model.store(&mut archive, "model")?;
             }
+            Model::Logistic(model) => {
+                archive.put_json("kind", &"logistic")?;
+                model.store(&mut archive, "model")?;
+            }
         }
         archive.write(path)
     }
@@ -65,6 +73,7 @@ impl Model {
         let archive = Archive::read(path, "model")?;
         match archive.json::<String>("kind")?.as_str() {
             "generative" => Ok(Model::Generative(GenerativeModel::load(&archive, "model")?)),
+            "logistic" => Ok(Model::Logistic(LogisticModel::load(&archive, "model")?)),
             other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
         }
     }
@@ -74,24 +83,28 @@ impl Classifier for Model {
     fn schema(&self) -> &Schema {
         match self {
             Model::Generative(model) => model.schema(),
+            Model::Logistic(model) => model.schema(),
         }
     }
 
     fn prior(&self) -> &Prior {
         match self {
             Model::Generative(model) => model.prior(),
+            Model::Logistic(model) => model.prior(),
         }
     }
 
     fn empirical(&self) -> &Prior {
         match self {
             Model::Generative(model) => model.empirical(),
+            Model::Logistic(model) => model.empirical(),
         }
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
         match self {
             Model::Generative(model) => model.evidence(x),
+            Model::Logistic(model) => model.evidence(x),
         }
     }
 }

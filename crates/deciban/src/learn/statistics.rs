@@ -1,10 +1,11 @@
 //! [`Statistics`]: a summary with the schema it belongs to, as `*.stats` files hold it.
 //! Files of the same columns add and subtract: `a + b − c`.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::{Block, Summarise, Summary};
-use crate::data::Schema;
+use crate::data::{Column, Schema};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -62,20 +63,20 @@ impl Statistics {
         ascending(self.schema.classes()).is_sorted()
     }
 
-    /// Adds the rows behind `other`, which must have the same columns; classes are matched by name.
-    /// Where both have their classes in ascending order, so has the sum; otherwise new ones go last.
+    /// Adds the rows behind `other`, which must have the same columns; classes and levels are matched
+    /// by name. Where both have their classes in ascending order, so has the sum; otherwise new ones
+    /// go last.
     pub fn merge(&mut self, other: &Statistics) -> Result<()> {
         self.check(other)?;
         let sorted = self.is_sorted() && other.is_sorted();
         let mut classes = self.schema.classes().to_vec();
         classes.extend(other.schema.classes().iter().filter(|c| self.schema.class(c).is_none()).cloned());
-        let aligned = |side: &Statistics| {
-            let order: Vec<Option<usize>> = classes.iter().map(|c| side.schema.class(c)).collect();
-            side.summary.reordered(&order, &side.pass)
-        };
-        let mut summary = aligned(self);
-        summary.merge(&aligned(other))?;
-        self.schema = self.schema.with_classes(classes)?;
+        let (columns, maps) = joined_levels(self.schema.columns(), other.schema.columns());
+        let mut summary = self.with_classes_in(&classes);
+        let mut added = other.with_classes_in(&classes);
+        added.relevel(&maps, &other.pass)?;
+        summary.merge(&added)?;
+        self.schema = Schema::new(columns, self.schema.target(), classes)?;
         self.summary = summary;
         if sorted { self.sort_classes() } else { Ok(()) }
     }
@@ -86,8 +87,22 @@ impl Statistics {
         if let Some(class) = other.schema.classes().iter().find(|c| self.schema.class(c).is_none()) {
             return Err(Error::Classes(format!("there is no class `{class}` to remove rows from")));
         }
-        let order: Vec<Option<usize>> = self.schema.classes().iter().map(|c| other.schema.class(c)).collect();
-        self.summary.remove(&other.summary.reordered(&order, &other.pass))
+        let (columns, maps) = joined_levels(self.schema.columns(), other.schema.columns());
+        let grown =
+            columns.iter().zip(self.schema.columns()).find(|(joined, own)| joined.levels.len() > own.levels.len());
+        if let Some((joined, own)) = grown {
+            let level = &joined.levels[own.levels.len()];
+            return Err(Error::Schema(format!("column `{}` has no `{level}` to remove rows from", own.name)));
+        }
+        let mut removed = other.with_classes_in(self.schema.classes());
+        removed.relevel(&maps, &other.pass)?;
+        self.summary.remove(&removed)
+    }
+
+    /// The summary with its classes in this order, empty where there are none.
+    fn with_classes_in(&self, classes: &[String]) -> Summary {
+        let order: Vec<Option<usize>> = classes.iter().map(|c| self.schema.class(c)).collect();
+        self.summary.reordered(&order, &self.pass)
     }
 
     fn check(&self, other: &Statistics) -> Result<()> {
@@ -96,6 +111,10 @@ impl Statistics {
             let odd = theirs.iter().find(|n| !mine.contains(n)).or_else(|| mine.iter().find(|n| !theirs.contains(n)));
             let hint = odd.map_or("their order differs".to_string(), |name| format!("only one has `{name}`"));
             return Err(Error::Schema(format!("the statistics have different columns: {hint}")));
+        }
+        let kinds = |side: &Statistics| side.schema.columns().iter().map(|c| c.kind).collect::<Vec<_>>();
+        if kinds(self) != kinds(other) {
+            return Err(Error::Schema("the statistics hold the same columns as different kinds".into()));
         }
         if self.pass.folds != other.pass.folds {
             return Err(Error::Schema(format!(
@@ -137,6 +156,27 @@ impl Statistics {
         }
         Ok(Statistics { schema, pass, summary })
     }
+}
+
+/// The first columns with the levels of both, and for each column where the levels of the second
+/// stand in them.
+fn joined_levels(first: &[Column], second: &[Column]) -> (Vec<Column>, Vec<Vec<u32>>) {
+    let mut columns = first.to_vec();
+    let mut maps = Vec::new();
+    for (column, other) in columns.iter_mut().zip(second) {
+        let mut codes: HashMap<String, u32> = column.levels.iter().cloned().zip(0..).collect();
+        let mut map = Vec::new();
+        for level in &other.levels {
+            let next = codes.len() as u32;
+            let code = *codes.entry(level.clone()).or_insert(next);
+            if code == next {
+                column.levels.push(level.clone());
+            }
+            map.push(code);
+        }
+        maps.push(map);
+    }
+    (columns, maps)
 }
 
 /// The order in which names ascend.

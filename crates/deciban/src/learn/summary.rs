@@ -262,6 +262,19 @@ impl Summary {
         self.groups.iter().all(|group| pass.empty_group().merge(group).is_ok())
     }
 
+    /// Renumbers levels: level `i` of the schema's column `c` becomes `maps[c][i]`; an empty map
+    /// leaves a column as it is, and a level that becomes [`MISSING`] is dropped.
+    pub fn relevel(&mut self, maps: &[Vec<u32>], pass: &Summarise) -> Result<()> {
+        for (b, block) in pass.blocks.iter().enumerate() {
+            let own: Vec<Vec<u32>> = block.columns.iter().map(|&c| maps[c].clone()).collect();
+            if own.iter().any(|map| !map.is_empty()) {
+                let mut groups = self.groups.iter_mut();
+                groups.try_for_each(|group| block.family.relevel(&mut group.blocks[b], &own))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The summary with its classes in another order: class `i` of the result is `order[i]` here,
     /// or an empty class where that is `None`.
     pub fn reordered(&self, order: &[Option<usize>], pass: &Summarise) -> Summary {

@@ -162,6 +162,15 @@ pub fn tile_product(x: &Tile, w: &Matrix, out: &mut Tile) {
     matmul::matmul(dst, Accum::Replace, lhs, w.view(), 1.0, Par::Seq);
 }
 
+/// XᵀY of two tiles.
+pub fn tile_transpose_product(x: &Tile, y: &Tile) -> Matrix {
+    let mut product = Matrix::zeros(x.width(), y.width());
+    let lhs = MatRef::from_column_major_slice(x.data(), x.rows(), x.width());
+    let rhs = MatRef::from_column_major_slice(y.data(), y.rows(), y.width());
+    matmul::matmul(product.view_mut(), Accum::Replace, lhs.transpose(), rhs, 1.0, Par::Seq);
+    product
+}
+
 /// The lower Cholesky factor of a symmetric matrix given by its lower triangle; `None` unless it
 /// is positive definite.
 pub fn cholesky(a: &Matrix) -> Option<Matrix> {

@@ -57,7 +57,7 @@ fn all_columns() -> Result<()> {
         for shrinkage in [Strength::Fixed(0.0), Strength::Auto] {
             let model = fit(&train, covariance, shrinkage)?;
             let e = evaluate(&model, &test)?;
-            let chosen = describe::gaussian(&model).0.shrinkage;
+            let chosen = describe::gaussian(&model).map(|(family, _)| family.shrinkage).unwrap_or_default();
             let shown = if shrinkage == Strength::Auto { format!("auto: {chosen}") } else { "0".into() };
             table.row([
                 name.into(),
@@ -110,7 +110,7 @@ fn two_columns(csv: &str, columns: [&str; 2], wine: &[f64]) -> Result<()> {
         let model = fit(table, Structure::Tied, Strength::Fixed(0.0))?;
         let e = evaluate(&model, table)?;
         println!("{title}, from {} and {}: {} of {} wrong\n", columns[0], columns[1], e.errors(), e.rows());
-        println!("{}", forms(describe::gaussian(&model).1, &table.schema, model.prior())?);
+        println!("{}", forms(&model)?);
         let evidence = model.evidence(&Batch::new(1).row_major(wine, 2)?)?;
         let p = evidence.posterior(model.prior()).row(0);
         println!("A bottle with {} {} and {} {}:", columns[0], wine[0], columns[1], wine[1]);

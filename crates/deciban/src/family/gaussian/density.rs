@@ -14,10 +14,10 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::data::{Cells, Tile};
+use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
-use crate::family::Density;
 use crate::family::covariance::Scaled;
+use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, Random, ln_gamma, solve_lower_tile, vectorised};
 use crate::transform::Linear;
@@ -57,6 +57,17 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => Some(Factor::Diagonal(columns.iter().map(|&j| sd[j]).collect())),
             Factor::Lower(scaled) => scaled.marginal(columns).map(Factor::Lower),
+        }
+    }
+
+    /// The variance of a column.
+    pub fn covariance_diagonal(&self, j: usize) -> f64 {
+        match self {
+            Factor::Diagonal(sd) => sd[j] * sd[j],
+            Factor::Lower(scaled) => {
+                let length: f64 = (0..=j).map(|k| scaled.l()[(j, k)].powi(2)).sum();
+                length * scaled.sd()[j].powi(2)
+            }
         }
     }
 
@@ -349,6 +360,21 @@ impl Density for GaussianDensity {
         self.chain.first().map_or(self.means[0].len(), Linear::inputs)
     }
 
+    fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
+        let d = self.means[0].len();
+        // After a projection the dimensions have numbers, not names.
+        let name = |j: usize| match self.width() == d {
+            true => columns[j].name.clone(),
+            false => format!("z{}", j + 1),
+        };
+        let table = |what, value: &dyn Fn(usize, usize) -> f64| Parameters {
+            what,
+            rows: (0..d).map(|j| (name(j), (0..self.classes()).map(|k| value(k, j)).collect())).collect(),
+        };
+        let sd = |k: usize, j: usize| self.factor(k).covariance_diagonal(j).sqrt();
+        vec![table("mean", &|k, j| self.means[k][j]), table("sd", &sd)]
+    }
+
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
         let mut tile = Tile::default();
         x.read_numbers(&mut tile)?;
@@ -359,7 +385,7 @@ impl Density for GaussianDensity {
         Ok(())
     }
 
-    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<f64>> {
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let mean = &self.means[class];
         let mut z: Vec<f64> = mean.iter().map(|_| random.normal()).collect();
         // A Student variable is a Gaussian over the root of an independent χ²/ν.
@@ -380,7 +406,7 @@ impl Density for GaussianDensity {
         for linear in self.chain.iter().rev() {
             x = linear.inverse_row(&x)?;
         }
-        Ok(x)
+        Ok(x.into_iter().map(Value::Number).collect())
     }
 }
 

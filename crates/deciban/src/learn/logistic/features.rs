@@ -1,0 +1,270 @@
+//! How columns become the features of a linear model: numbers standardised, a category an indicator
+//! per level, a text a count per word. Features stand in that order, the intercept last.
+//!
+//! A missing number is its column's mean, a missing or unseen level no level, an unseen word no
+//! word: each contributes nothing to a score.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
+use crate::error::{Error, Result};
+use crate::file::{Archive, Stored};
+use crate::numerics::{Matrix, tile_product};
+
+/// The features of a linear model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    layout: Layout,
+    /// Mean and scale of each number.
+    centre: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Layout {
+    numbers: Vec<usize>,
+    /// Columns of categories and texts, with the first of their features and how many there are.
+    categories: Vec<(usize, usize, usize)>,
+    texts: Vec<(usize, usize, usize)>,
+    names: Vec<String>,
+}
+
+/// Rows as features: numbers dense, the rest by code.
+#[derive(Default)]
+pub struct Rowset {
+    numbers: Tile,
+    /// For each row the other features and their values, one after the other.
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Features {
+    /// The features of `columns`; `means` and `variances` are those of the numbers, in their order.
+    pub fn new(columns: &[Column], means: &[f64], variances: &[f64]) -> Result<Self> {
+        let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
+        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
+        Error::check_shape("means of the numbers", numbers.len(), means.len())?;
+        let mut names: Vec<String> = numbers.iter().map(|&c| columns[c].name.clone()).collect();
+        let (mut categories, mut texts) = (Vec::new(), Vec::new());
+        for (c, column) in columns.iter().enumerate().filter(|(_, column)| !is_number(column)) {
+            let place = (c, names.len(), column.levels.len());
+            if column.kind == Kind::Text {
+                texts.push(place)
+            } else {
+                categories.push(place)
+            }
+            names.extend(column.levels.iter().map(|level| format!("{}={level}", column.name)));
+        }
+        let scale = variances.iter().map(|&v| if v > 0.0 { v.sqrt().recip() } else { 1.0 }).collect();
+        let layout = Layout { numbers, categories, texts, names };
+        Ok(Features { layout, centre: means.to_vec(), scale })
+    }
+
+    /// The number of features, without the intercept.
+    pub fn len(&self) -> usize {
+        self.layout.names.len()
+    }
+
+    /// Whether there are no features.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The names: a number's column, `column=level`, `column=word`.
+    pub fn names(&self) -> &[String] {
+        &self.layout.names
+    }
+
+    /// Whether every column it reads is one of `columns`.
+    pub fn fits(&self, columns: usize) -> bool {
+        let Layout { numbers, categories, texts, .. } = &self.layout;
+        let sparse = categories.iter().chain(texts).map(|(column, _, _)| column);
+        numbers.iter().chain(sparse).all(|&column| column < columns)
+    }
+
+    /// How many features are numbers; the others are sparse.
+    pub fn numbers(&self) -> usize {
+        self.layout.numbers.len()
+    }
+
+    /// Weights per standardised feature as weights per unit of the data: w/s, and what the centring
+    /// moves to the intercept. `theta` holds `outputs` values per feature, the intercept last.
+    pub fn in_units(&self, theta: &[f64], outputs: usize) -> Vec<f64> {
+        let mut plain = theta.to_vec();
+        let intercept = self.len() * outputs;
+        for j in 0..self.numbers() {
+            for k in 0..outputs {
+                plain[j * outputs + k] *= self.scale[j];
+                plain[intercept + k] -= plain[j * outputs + k] * self.centre[j];
+            }
+        }
+        plain
+    }
+
+    /// Reads some rows.
+    pub fn read(&self, batch: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut Rowset) -> Result<()> {
+        let Layout { numbers, categories, texts, .. } = &self.layout;
+        let count = rows.len();
+        out.numbers.resize(count, 0);
+        if !numbers.is_empty() {
+            Cells::new(batch, numbers, Rows::Range(rows.clone())).read_numbers(&mut out.numbers)?;
+        }
+        for (j, (c, s)) in self.centre.iter().zip(&self.scale).enumerate() {
+            let column = out.numbers.column_mut(j);
+            column.iter_mut().for_each(|x| *x = (*x - c) * s);
+            // NaN is the mean; an infinite number stays one and is refused with the score.
+            if column.iter().map(|x| x * 0.0).sum::<f64>() != 0.0 {
+                column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
+            }
+        }
+        if let Some((i, j)) = out.numbers.first_not_finite() {
+            let column = self.layout.names[j].clone();
+            return Err(Error::Infinite { column, row: batch.row_number(rows.start + i) + 1 });
+        }
+        out.offsets.clear();
+        out.indices.clear();
+        out.values.clear();
+        if categories.is_empty() && texts.is_empty() {
+            out.offsets.resize(count + 1, 0);
+            return Ok(());
+        }
+        self.read_sparse(batch, rows, out)
+    }
+
+    fn read_sparse(&self, batch: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut Rowset) -> Result<()> {
+        let Layout { categories, texts, .. } = &self.layout;
+        let mut codes = vec![Vec::new(); categories.len()];
+        for (codes, &(column, _, _)) in codes.iter_mut().zip(categories) {
+            Cells::new(batch, &[column], Rows::Range(rows.clone())).read_codes(0, codes)?;
+        }
+        for i in 0..rows.len() {
+            out.offsets.push(out.indices.len());
+            for (codes, &(_, start, levels)) in codes.iter().zip(categories) {
+                if (codes[i] as usize) < levels {
+                    out.indices.push(start as u32 + codes[i]);
+                    out.values.push(1.0);
+                }
+            }
+            for &(column, start, words) in texts {
+                let cells =
+                    Cells::new(batch, std::slice::from_ref(&column), Rows::Range(rows.start + i..rows.start + i + 1));
+                let (sparse, chosen) =
+                    cells.sparse().ok_or_else(|| Error::Schema(format!("column {column} does not hold texts")))?;
+                sparse.for_each(chosen, |_, word, count| {
+                    if (word as usize) < words && count != 0.0 {
+                        out.indices.push(start as u32 + word);
+                        out.values.push(count);
+                    }
+                });
+            }
+        }
+        out.offsets.push(out.indices.len());
+        Ok(())
+    }
+}
+
+impl Rowset {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.numbers.rows()
+    }
+
+    fn sparse(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        self.indices[range.clone()].iter().map(|&i| i as usize).zip(self.values[range].iter().copied())
+    }
+
+    /// z = Xθ, a column per output; `theta` holds `outputs` values per feature, the intercept last.
+    pub fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
+        let n = self.numbers.width();
+        let w = Matrix::from_fn(n, outputs, |j, k| theta[j * outputs + k]);
+        tile_product(&self.numbers, &w, z);
+        let intercept = &theta[theta.len() - outputs..];
+        for k in 0..outputs {
+            z.column_mut(k).iter_mut().for_each(|z| *z += intercept[k]);
+        }
+        if self.indices.is_empty() {
+            return;
+        }
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                for k in 0..outputs {
+                    z.column_mut(k)[i] += x * theta[j * outputs + k];
+                }
+            }
+        }
+    }
+
+    /// g ← g + Xᵀr for residuals r, a column per output.
+    pub fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
+        let (n, outputs) = (self.numbers.width(), r.width());
+        let dense = crate::numerics::tile_transpose_product(&self.numbers, r);
+        for j in 0..n {
+            for k in 0..outputs {
+                gradient[j * outputs + k] += dense[(j, k)];
+            }
+        }
+        let intercept = gradient.len() - outputs;
+        for k in 0..outputs {
+            gradient[intercept + k] += r.column(k).iter().sum::<f64>();
+        }
+        if self.indices.is_empty() {
+            return;
+        }
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                for k in 0..outputs {
+                    gradient[j * outputs + k] += x * r.column(k)[i];
+                }
+            }
+        }
+    }
+
+    /// All features and the intercept's ones as one dense tile, row `i` scaled by `scale[i]`.
+    pub fn dense(&self, features: usize, scale: &[f64], out: &mut Tile) {
+        let n = self.numbers.width();
+        out.resize(self.rows(), features + 1);
+        for j in 0..n {
+            let column = out.column_mut(j).iter_mut().zip(self.numbers.column(j));
+            column.zip(scale).for_each(|((o, x), s)| *o = x * s);
+        }
+        for j in n..features {
+            out.column_mut(j).fill(0.0);
+        }
+        out.column_mut(features).copy_from_slice(scale);
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                out.column_mut(j)[i] = x * scale[i];
+            }
+        }
+    }
+}
+
+impl Stored for Features {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(name, &self.layout)?;
+        archive.put(&format!("{name}.centre"), &[self.centre.len()], &self.centre)?;
+        archive.put(&format!("{name}.scale"), &[self.scale.len()], &self.scale)
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let layout: Layout = archive.json(name)?;
+        let n = layout.numbers.len();
+        let mut next = n;
+        let mut sparse: Vec<_> = layout.categories.iter().chain(&layout.texts).collect();
+        sparse.sort_by_key(|(_, start, _)| *start);
+        for (_, start, count) in sparse {
+            if *start != next {
+                return Err(archive.damaged(&format!("`{name}` leaves a gap between its features")));
+            }
+            next = start.saturating_add(*count);
+        }
+        if next != layout.names.len() {
+            return Err(archive.damaged(&format!("`{name}` does not name its features")));
+        }
+        let centre = archive.finite(&format!("{name}.centre"), &[n])?.to_vec();
+        let scale = archive.finite(&format!("{name}.scale"), &[n])?.to_vec();
+        Ok(Features { layout, centre, scale })
+    }
+}

@@ -1,0 +1,222 @@
+//! Logistic and softmax regression, and other links for two classes: how likely each class is given
+//! a row, linear in its features.
+//!
+//! The weights minimise −Σ wᵢ ln p(labelᵢ | xᵢ) + ½ E ‖w‖², where the intercept is not penalised. A
+//! model's evidence is its log-posterior minus the log-prior of its training data, so another prior
+//! at prediction moves the log-odds by exactly the change of the prior log-odds.
+
+mod derivatives;
+mod features;
+mod link;
+mod model;
+mod solve;
+
+pub use derivatives::Differentiate;
+pub use link::Link;
+pub use model::{Coefficient, Fit, LogisticModel};
+
+use serde::{Deserialize, Serialize};
+
+use self::derivatives::outputs;
+use self::features::Features;
+use self::solve::{Curvature, Limits, Objective, Point, Solution};
+use super::{Block, Learner, Summarise};
+use crate::data::{Column, Kind, Schema};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::family::gaussian::{Gaussian, GaussianStatistic, Structure};
+use crate::family::{AnyFamily, AnyStatistic};
+use crate::posterior::Prior;
+use crate::statistic::{ColumnMoments, Statistic};
+
+/// How the optimum is found; all lead to the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Solver {
+    /// By the shape of the problem.
+    #[default]
+    Auto,
+    /// Newton's method (iteratively reweighted least squares).
+    Newton,
+    /// L-BFGS.
+    Lbfgs,
+    /// Steepest descent.
+    Gradient,
+}
+
+impl Solver {
+    /// All solvers, by the names of the command line.
+    pub const ALL: [(&'static str, Solver); 4] =
+        [("auto", Solver::Auto), ("newton", Solver::Newton), ("lbfgs", Solver::Lbfgs), ("gradient", Solver::Gradient)];
+}
+
+/// Learns a linear model of the posterior.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logistic {
+    /// The link, for two classes; more take the softmax.
+    pub link: Link,
+    /// The solver.
+    pub solver: Solver,
+    /// E, in units of rows: what a unit of squared weight costs.
+    pub weight_decay: f64,
+    /// Whether weights are penalised per standard deviation of a number rather than per unit.
+    pub standardise: bool,
+    /// The largest component of the gradient, per unit of weight, that counts as zero.
+    pub tolerance: f64,
+    /// The most iterations.
+    pub iterations: usize,
+}
+
+impl Default for Logistic {
+    fn default() -> Self {
+        Logistic {
+            link: Link::Logit,
+            solver: Solver::Auto,
+            weight_decay: 1.0,
+            standardise: true,
+            tolerance: 1e-8,
+            iterations: 1000,
+        }
+    }
+}
+
+/// More features than this get no Hessian: the triangle and its factor would outgrow the passes.
+const MOST_DENSE: usize = 600;
+
+/// What the first pass leaves: who is there, and the scale of the numbers.
+struct Start {
+    schema: Schema,
+    weights: Vec<f64>,
+    numbers: ColumnMoments,
+}
+
+impl Logistic {
+    fn check(&self) -> Result<()> {
+        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
+            return Err(Error::parameter("--weight-decay", "give a number of 0 or more"));
+        }
+        Ok(())
+    }
+
+    fn start(&self, engine: &impl Engine) -> Result<Start> {
+        let columns = engine.schema()?.columns().to_vec();
+        let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
+        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
+        let family = AnyFamily::Gaussian(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });
+        let names = numbers.iter().map(|&c| columns[c].name.clone()).collect();
+        let block = Block { columns: numbers.clone(), names, gaussianise: None, family };
+        let blocks = if numbers.is_empty() { Vec::new() } else { vec![block] };
+        let summary = engine.run(&Summarise { blocks, folds: 1, seed: 0 })?;
+        let mut total = ColumnMoments::empty(numbers.len());
+        if !numbers.is_empty() {
+            for class in summary.block(0)? {
+                if let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = &class {
+                    total.merge(moments)?;
+                }
+            }
+        }
+        let schema = engine.schema()?;
+        let mut weights = summary.weights();
+        weights.resize(schema.classes().len(), 0.0);
+        super::generative::check_classes(&schema, &weights, &weights)?;
+        Ok(Start { schema, weights, numbers: total })
+    }
+
+    fn features(&self, start: &Start) -> Result<Features> {
+        let moments = &start.numbers;
+        let d = moments.width();
+        match self.standardise {
+            false => Features::new(start.schema.columns(), &vec![0.0; d], &vec![1.0; d]),
+            true => {
+                let variance = |j: usize| moments.scatter()[j] / moments.weight()[j].max(f64::MIN_POSITIVE);
+                Features::new(start.schema.columns(), moments.mean(), &(0..d).map(variance).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    fn solve(&self, objective: &Penalised<'_, impl Engine>, weight: f64) -> Result<Solution> {
+        let outputs = outputs(objective.classes);
+        let n = objective.features.len() + 1;
+        let theta = vec![0.0; n * outputs];
+        let limits = Limits { gradient: self.tolerance * weight, iterations: self.iterations };
+        let dense = n <= MOST_DENSE;
+        match self.solver {
+            Solver::Newton if n * outputs > 4 * MOST_DENSE => {
+                Err(Error::parameter("--solver newton", format!("{} weights are too many: give lbfgs", n * outputs)))
+            }
+            Solver::Newton => solve::newton(objective, theta, limits),
+            // The Hessian of two classes costs as much as the bound and saves iterations.
+            Solver::Auto if dense && outputs == 1 => solve::newton(objective, theta, limits),
+            Solver::Auto | Solver::Lbfgs => {
+                let bounded = dense && (outputs > 1 || self.link == Link::Logit);
+                solve::lbfgs(objective, theta, bounded, outputs, limits)
+            }
+            Solver::Gradient => solve::gradient(objective, theta, limits),
+        }
+    }
+}
+
+impl Learner for Logistic {
+    type Model = LogisticModel;
+
+    fn learn(&self, engine: &impl Engine) -> Result<LogisticModel> {
+        self.check()?;
+        let start = self.start(engine)?;
+        let classes = start.schema.classes().len();
+        if classes > 2 && self.link != Link::Logit {
+            let message = format!("it needs two classes, and there are {classes}: give --model logistic");
+            return Err(Error::parameter("--model", message));
+        }
+        let features = self.features(&start)?;
+        let objective = Penalised { engine, features: &features, classes, link: self.link, decay: self.weight_decay };
+        let weight: f64 = start.weights.iter().sum();
+        let solution = self.solve(&objective, weight)?;
+        // Errors of the weights come from the exact Hessian at the optimum.
+        let exact = solution.theta.len() <= 2 * MOST_DENSE;
+        let curvature = if exact { Curvature::Exact } else { Curvature::None };
+        let end = objective.derivatives(&solution.theta, curvature)?;
+        let fit = Fit::new(&solution, &end, &start.weights, self.weight_decay);
+        LogisticModel::new(
+            start.schema,
+            features,
+            self.link,
+            solution.theta,
+            Prior::from_weights(&start.weights)?,
+            fit,
+            end.hessian,
+        )
+    }
+}
+
+/// The penalised −log-likelihood on an engine.
+struct Penalised<'a, E: Engine> {
+    engine: &'a E,
+    features: &'a Features,
+    classes: usize,
+    link: Link,
+    decay: f64,
+}
+
+impl<E: Engine> Penalised<'_, E> {
+    fn derivatives(&self, theta: &[f64], curvature: Curvature) -> Result<derivatives::Derivatives> {
+        let (features, classes, link) = (self.features.clone(), self.classes, self.link);
+        self.engine.run(&Differentiate { features, classes, link, theta: theta.to_vec(), curvature })
+    }
+}
+
+impl<E: Engine> Objective for Penalised<'_, E> {
+    fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
+        let mut sums = self.derivatives(theta, curvature)?;
+        let penalised = self.features.len() * outputs(self.classes);
+        for (g, w) in sums.gradient[..penalised].iter_mut().zip(theta) {
+            *g += self.decay * w;
+            sums.loss += 0.5 * self.decay * w * w;
+        }
+        let inner = match curvature {
+            Curvature::Bound => self.features.len(),
+            _ => penalised,
+        };
+        (0..inner.min(sums.hessian.rows())).for_each(|j| sums.hessian[(j, j)] += self.decay);
+        Ok(Point { value: sums.loss, gradient: sums.gradient, curvature: sums.hessian })
+    }
+}

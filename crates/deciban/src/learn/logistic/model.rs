@@ -1,0 +1,271 @@
+//! A fitted linear model: scores, coefficients in the units of the data, and what a regression table
+//! says about them.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::derivatives::{Derivatives, outputs};
+use super::features::{Features, Rowset};
+use super::link::Link;
+use super::solve::Solution;
+use crate::data::{Batch, Schema, Tile};
+use crate::error::{Error, Result};
+use crate::evidence::Evidence;
+use crate::file::{Archive, Stored};
+use crate::learn::Classifier;
+use crate::numerics::{Matrix, cholesky, log_sum_exp, normal_cdf, solve_lower};
+use crate::posterior::Prior;
+
+/// How the fit went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// Σ of the row weights.
+    pub weight: f64,
+    /// Σ w ln p(label | row), without the penalty.
+    pub log_likelihood: f64,
+    /// The same for a model with nothing but an intercept.
+    pub null_log_likelihood: f64,
+    /// The penalised objective.
+    pub objective: f64,
+    /// The largest component of its gradient.
+    pub gradient_norm: f64,
+    /// Iterations of the solver.
+    pub iterations: usize,
+    /// Whether the gradient is as small as asked for.
+    pub converged: bool,
+    /// Whether every row is on the right side and nothing held the weights back.
+    pub separated: bool,
+    /// E.
+    pub weight_decay: f64,
+    /// The objective at the start and after each iteration.
+    pub path: Vec<f64>,
+}
+
+impl Fit {
+    pub(super) fn new(solution: &Solution, end: &Derivatives, weights: &[f64], weight_decay: f64) -> Self {
+        let weight: f64 = weights.iter().sum();
+        Fit {
+            weight,
+            log_likelihood: -end.loss,
+            null_log_likelihood: weights.iter().filter(|w| **w > 0.0).map(|w| w * (w / weight).ln()).sum(),
+            objective: solution.value,
+            gradient_norm: solution.gradient_norm,
+            iterations: solution.iterations,
+            converged: solution.converged,
+            separated: weight_decay == 0.0 && end.margin > 0.0,
+            weight_decay,
+            path: solution.path.clone(),
+        }
+    }
+
+    /// McFadden's 1 − ln L / ln L₀.
+    pub fn pseudo_r2(&self) -> f64 {
+        1.0 - self.log_likelihood / self.null_log_likelihood
+    }
+}
+
+/// A weight in the units of the data, with its standard error where one can be had.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Coefficient {
+    /// The feature, or `(intercept)`.
+    pub name: String,
+    /// The class whose score it weighs.
+    pub class: String,
+    /// The weight.
+    pub weight: f64,
+    /// Its standard error, from the Hessian.
+    pub standard_error: Option<f64>,
+}
+
+impl Coefficient {
+    /// Weight over standard error.
+    pub fn z(&self) -> Option<f64> {
+        self.standard_error.map(|se| self.weight / se)
+    }
+
+    /// The probability of a z as large, were the weight 0.
+    pub fn p_value(&self) -> Option<f64> {
+        self.z().map(|z| 2.0 * normal_cdf(-z.abs()))
+    }
+}
+
+/// A fitted logistic, softmax, probit or complementary log-log model.
+#[derive(Clone, Debug)]
+pub struct LogisticModel {
+    schema: Schema,
+    features: Features,
+    link: Link,
+    theta: Vec<f64>,
+    prior: Prior,
+    empirical: Prior,
+    fit: Fit,
+    /// Standard errors of the weights in the units of the data; NaN where there are none.
+    errors: Vec<f64>,
+}
+
+impl LogisticModel {
+    pub(super) fn new(
+        schema: Schema,
+        features: Features,
+        link: Link,
+        theta: Vec<f64>,
+        empirical: Prior,
+        fit: Fit,
+        hessian: Matrix,
+    ) -> Result<Self> {
+        let outputs = outputs(schema.classes().len());
+        let errors = standard_errors(&features, hessian, outputs, fit.weight_decay);
+        let errors = errors.unwrap_or_else(|| vec![f64::NAN; theta.len()]);
+        Ok(LogisticModel { schema, features, link, theta, prior: empirical.clone(), empirical, fit, errors })
+    }
+
+    /// How the fit went.
+    pub fn fit(&self) -> &Fit {
+        &self.fit
+    }
+
+    /// The link.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// The same model with another default prior.
+    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
+        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
+        self.prior = prior;
+        Ok(self)
+    }
+
+    /// The weights in the units of the data, the intercept last.
+    pub fn coefficients(&self) -> Vec<Coefficient> {
+        let outputs = outputs(self.schema.classes().len());
+        let plain = self.features.in_units(&self.theta, outputs);
+        let classes = &self.schema.classes()[self.schema.classes().len() - outputs..];
+        let names = self.features.names().iter().map(String::as_str).chain(["(intercept)"]);
+        names
+            .enumerate()
+            .flat_map(|(j, name)| (0..outputs).map(move |k| (j, name, k)))
+            .map(|(j, name, k)| Coefficient {
+                name: name.to_string(),
+                class: classes[k].clone(),
+                weight: plain[j * outputs + k],
+                standard_error: Some(self.errors[j * outputs + k]).filter(|e| e.is_finite()),
+            })
+            .collect()
+    }
+
+    /// ln p(class | row) under the prior of the training data, row after row.
+    fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+        let classes = self.schema.classes().len();
+        let (mut rowset, mut z) = (Rowset::default(), Tile::default());
+        self.features.read(x, rows, &mut rowset)?;
+        rowset.scores(&self.theta, outputs(classes), &mut z);
+        for (i, row) in out.chunks_exact_mut(classes).enumerate() {
+            if classes == 2 {
+                row.copy_from_slice(&self.link.log_probabilities(z.column(0)[i]));
+                continue;
+            }
+            row.iter_mut().enumerate().for_each(|(k, o)| *o = z.column(k)[i]);
+            let total = log_sum_exp(row);
+            row.iter_mut().for_each(|o| *o -= total);
+        }
+        Ok(())
+    }
+}
+
+/// Roots of the diagonal of the inverse Hessian, in the units of the data. The Hessian is that of
+/// the likelihood; of more than two classes the first is the reference.
+fn standard_errors(features: &Features, hessian: Matrix, outputs: usize, decay: f64) -> Option<Vec<f64>> {
+    let n = features.len() + 1;
+    // With a penalty weights are biased on purpose, and a softmax has no reference class.
+    if hessian.rows() != n * outputs || decay > 0.0 {
+        return None;
+    }
+    let kept: Vec<usize> = (0..n * outputs).filter(|i| outputs == 1 || i % outputs != 0).collect();
+    let h = Matrix::from_fn(kept.len(), kept.len(), |i, j| hessian[(kept[i].max(kept[j]), kept[i].min(kept[j]))]);
+    let l = cholesky(&h)?;
+    // Row j of the map from θ to the units of the data: cov = A H⁻¹ Aᵀ, so solve L x = Aᵀe.
+    let mut errors = vec![f64::NAN; n * outputs];
+    for target in 0..n * outputs {
+        let mut row = Matrix::from_fn(kept.len(), 1, |i, _| {
+            let mut unit = vec![0.0; n * outputs];
+            unit[kept[i]] = 1.0;
+            features.in_units(&unit, outputs)[target]
+        });
+        if outputs > 1 && target % outputs == 0 {
+            continue;
+        }
+        solve_lower(&l, false, &mut row);
+        errors[target] = row.data().iter().map(|x| x * x).sum::<f64>().sqrt();
+    }
+    Some(errors)
+}
+
+impl Classifier for LogisticModel {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    fn empirical(&self) -> &Prior {
+        &self.empirical
+    }
+
+    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        Error::check_shape("columns of a batch", self.schema.columns().len(), x.width())?;
+        let classes = self.schema.classes().len();
+        const TILE: usize = 512;
+        let log_prior: Vec<f64> = self.empirical.probabilities().iter().map(|p| p.ln()).collect();
+        let mut values = vec![0.0; x.rows() * classes];
+        values.par_chunks_mut(TILE * classes).enumerate().try_for_each(|(t, out)| {
+            let start = t * TILE;
+            self.log_posteriors(x, start..start + out.len() / classes, out)?;
+            for row in out.chunks_exact_mut(classes) {
+                row.iter_mut().zip(&log_prior).for_each(|(o, p)| *o -= p);
+            }
+            Ok::<(), Error>(())
+        })?;
+        Evidence::new(classes, values)
+    }
+}
+
+impl Stored for LogisticModel {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(&format!("{name}.schema"), &self.schema)?;
+        archive.put_json(&format!("{name}.link"), &self.link)?;
+        archive.put_json(&format!("{name}.fit"), &self.fit)?;
+        self.features.store(archive, &format!("{name}.features"))?;
+        let n = self.theta.len();
+        archive.put(&format!("{name}.theta"), &[n], &self.theta)?;
+        archive.put(&format!("{name}.errors"), &[n], &self.errors)?;
+        for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
+            archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
+        }
+        Ok(())
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let schema: Schema = archive.json(&format!("{name}.schema"))?;
+        let classes = schema.classes().len();
+        let features = Features::load(archive, &format!("{name}.features"))?;
+        if classes < 2 || !features.fits(schema.columns().len()) {
+            return Err(archive.damaged("the features do not fit the schema"));
+        }
+        let n = (features.len() + 1) * outputs(classes);
+        let [prior, empirical] = ["prior", "empirical"]
+            .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
+        Ok(LogisticModel {
+            link: archive.json(&format!("{name}.link"))?,
+            fit: archive.json(&format!("{name}.fit"))?,
+            theta: archive.finite(&format!("{name}.theta"), &[n])?.to_vec(),
+            errors: archive.get(&format!("{name}.errors"), &[n])?.to_vec(),
+            schema,
+            features,
+            prior: prior?,
+            empirical: empirical?,
+        })
+    }
+}

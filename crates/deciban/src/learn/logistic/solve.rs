@@ -1,0 +1,296 @@
+//! Optimisers of smooth convex objectives. They see values and derivatives, nothing of the data.
+//!
+//! - Newton: θ ← θ − t H⁻¹∇, by Cholesky, halving t until the value falls;
+//! - L-BFGS (Nocedal 1980) with the ten latest steps, started from a bound on the Hessian where there
+//!   is one, so that correlated columns cost no iterations;
+//! - gradient: θ ← θ − t∇, t from the last step (Barzilai & Borwein 1988), halved until it falls.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::numerics::{Matrix, cholesky, solve_lower};
+
+/// What an optimiser asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Curvature {
+    /// Value and gradient only.
+    None,
+    /// A block that bounds the Hessian, the same for every output.
+    Bound,
+    /// The Hessian.
+    Exact,
+}
+
+/// An objective at a point.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The value.
+    pub value: f64,
+    /// The gradient.
+    pub gradient: Vec<f64>,
+    /// What was asked for; lower triangle.
+    pub curvature: Matrix,
+}
+
+/// A function to minimise.
+pub trait Objective {
+    /// Value and derivatives at θ.
+    fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point>;
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The largest component of the gradient that counts as zero.
+    pub gradient: f64,
+    /// The most iterations.
+    pub iterations: usize,
+}
+
+/// Where an optimiser stopped, and its way there.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The minimiser.
+    pub theta: Vec<f64>,
+    /// The objective there.
+    pub value: f64,
+    /// The largest component of its gradient.
+    pub gradient_norm: f64,
+    /// Iterations taken.
+    pub iterations: usize,
+    /// Whether the gradient is as small as asked, or as rounding allows.
+    pub converged: bool,
+    /// The value at the start and after each iteration.
+    pub path: Vec<f64>,
+}
+
+fn norm(gradient: &[f64]) -> f64 {
+    gradient.iter().fold(0.0, |m, g| g.abs().max(m))
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn along(theta: &[f64], step: f64, direction: &[f64]) -> Vec<f64> {
+    theta.iter().zip(direction).map(|(x, d)| x + step * d).collect()
+}
+
+/// The factor of H, with as much of its trace on the diagonal as it takes: dependent columns leave
+/// directions in which H is flat, and there the step is 0 rather than undefined.
+fn factor(h: &Matrix) -> Option<Matrix> {
+    let n = h.rows();
+    let mean = (0..n).map(|j| h[(j, j)]).sum::<f64>() / n.max(1) as f64;
+    [0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6].into_iter().find_map(|share| {
+        let mut ridged = h.clone();
+        (0..n).for_each(|j| ridged[(j, j)] += share * mean);
+        let l = cholesky(&ridged)?;
+        (0..n).all(|j| l[(j, j)] * l[(j, j)] > 1e-15 * ridged[(j, j)]).then_some(l)
+    })
+}
+
+fn solve(l: &Matrix, b: &[f64]) -> Vec<f64> {
+    let mut x = Matrix::from_columns(b.len(), 1, b.to_vec());
+    solve_lower(l, false, &mut x);
+    solve_lower(l, true, &mut x);
+    x.data().to_vec()
+}
+
+/// Shared by the optimisers: the current point, its path, and the line search.
+struct Walk<'a, O: Objective> {
+    objective: &'a O,
+    limits: Limits,
+    theta: Vec<f64>,
+    point: Point,
+    path: Vec<f64>,
+}
+
+impl<'a, O: Objective> Walk<'a, O> {
+    fn start(objective: &'a O, theta: Vec<f64>, curvature: Curvature, limits: Limits) -> Result<Self> {
+        let point = objective.at(&theta, curvature)?;
+        Ok(Walk { objective, limits, theta, path: vec![point.value], point })
+    }
+
+    fn done(&self) -> bool {
+        norm(&self.point.gradient) <= self.limits.gradient || self.path.len() > self.limits.iterations
+    }
+
+    /// Moves along `direction`, halving the step until the value falls by a share of what the slope
+    /// promises; `false` where no step does, which is where rounding ends the descent.
+    fn step(&mut self, direction: &[f64], first: f64, curvature: Curvature) -> Result<bool> {
+        let slope = dot(direction, &self.point.gradient);
+        if slope >= 0.0 {
+            return Ok(false);
+        }
+        let mut step = first;
+        for _ in 0..50 {
+            let theta = along(&self.theta, step, direction);
+            if theta == self.theta {
+                break;
+            }
+            let point = self.objective.at(&theta, curvature)?;
+            // Near the optimum values differ only by rounding: there the gradient decides.
+            let noise = 1e-14 * self.point.value.abs();
+            let falls = point.value <= self.point.value + 1e-4 * step * slope;
+            let flat =
+                (point.value - self.point.value).abs() <= noise && norm(&point.gradient) < norm(&self.point.gradient);
+            if falls || flat {
+                (self.theta, self.point) = (theta, point);
+                self.path.push(self.point.value);
+                return Ok(true);
+            }
+            step *= 0.5;
+        }
+        Ok(false)
+    }
+
+    fn finish(self) -> Solution {
+        let gradient_norm = norm(&self.point.gradient);
+        Solution {
+            converged: gradient_norm <= self.limits.gradient,
+            theta: self.theta,
+            value: self.point.value,
+            gradient_norm,
+            iterations: self.path.len() - 1,
+            path: self.path,
+        }
+    }
+}
+
+/// Newton's method with the exact Hessian.
+pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
+    let mut walk = Walk::start(objective, theta, Curvature::Exact, limits)?;
+    while !walk.done() {
+        let Some(l) = factor(&walk.point.curvature) else { break };
+        let direction: Vec<f64> = solve(&l, &walk.point.gradient).iter().map(|x| -x).collect();
+        if !walk.step(&direction, 1.0, Curvature::Exact)? {
+            break;
+        }
+    }
+    Ok(walk.finish())
+}
+
+/// L-BFGS; `bound` asks for a bound on the Hessian at the start, whose block serves every one of
+/// `outputs` interleaved outputs.
+pub fn lbfgs(
+    objective: &impl Objective,
+    theta: Vec<f64>,
+    bound: bool,
+    outputs: usize,
+    limits: Limits,
+) -> Result<Solution> {
+    const MEMORY: usize = 10;
+    let first = if bound { Curvature::Bound } else { Curvature::None };
+    let mut walk = Walk::start(objective, theta, first, limits)?;
+    let l = if bound { factor(&walk.point.curvature) } else { None };
+    let precondition = |v: &[f64]| match &l {
+        None => v.to_vec(),
+        Some(l) => {
+            let n = v.len() / outputs;
+            let mut x = Matrix::from_fn(n, outputs, |j, k| v[j * outputs + k]);
+            solve_lower(l, false, &mut x);
+            solve_lower(l, true, &mut x);
+            (0..v.len()).map(|i| x[(i / outputs, i % outputs)]).collect()
+        }
+    };
+    let mut pairs: std::collections::VecDeque<(Vec<f64>, Vec<f64>, f64)> = Default::default();
+    while !walk.done() {
+        let mut q = walk.point.gradient.clone();
+        let mut alphas = Vec::new();
+        for (s, y, rho) in pairs.iter().rev() {
+            let alpha = rho * dot(s, &q);
+            q = along(&q, -alpha, y);
+            alphas.push(alpha);
+        }
+        let mut r = precondition(&q);
+        if let Some((s, y, _)) = pairs.back() {
+            let scale = dot(s, y) / dot(y, &precondition(y));
+            r.iter_mut().for_each(|x| *x *= scale);
+        }
+        for ((s, y, rho), alpha) in pairs.iter().zip(alphas.iter().rev()) {
+            let beta = rho * dot(y, &r);
+            r = along(&r, alpha - beta, s);
+        }
+        let direction: Vec<f64> = r.iter().map(|x| -x).collect();
+        // Without a bound nothing is known of the scale before the first step.
+        let length = if pairs.is_empty() && l.is_none() { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
+        let (theta, gradient) = (walk.theta.clone(), walk.point.gradient.clone());
+        if !walk.step(&direction, length, Curvature::None)? {
+            if pairs.is_empty() {
+                break;
+            }
+            pairs.clear();
+            continue;
+        }
+        let s = along(&walk.theta, -1.0, &theta);
+        let y = along(&walk.point.gradient, -1.0, &gradient);
+        let sy = dot(&s, &y);
+        if sy > 1e-14 * dot(&y, &y).sqrt() * dot(&s, &s).sqrt() {
+            pairs.push_back((s, y, 1.0 / sy));
+            if pairs.len() > MEMORY {
+                pairs.pop_front();
+            }
+        }
+    }
+    Ok(walk.finish())
+}
+
+/// Steepest descent with a line search.
+pub fn gradient(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
+    let mut walk = Walk::start(objective, theta, Curvature::None, limits)?;
+    let mut length = 1.0 / norm(&walk.point.gradient).max(1.0);
+    while !walk.done() {
+        let (theta, gradient) = (walk.theta.clone(), walk.point.gradient.clone());
+        let direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        if !walk.step(&direction, length, Curvature::None)? {
+            break;
+        }
+        let s = along(&walk.theta, -1.0, &theta);
+        let y = along(&walk.point.gradient, -1.0, &gradient);
+        let sy = dot(&s, &y);
+        length = if sy > 0.0 { dot(&s, &s) / sy } else { 2.0 * length };
+    }
+    Ok(walk.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ½(θ−a)ᵀA(θ−a) + Σ exp(θⱼ), convex and not quadratic.
+    struct Bowl;
+
+    impl Objective for Bowl {
+        fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
+            let a = [[5.0, 2.0, 0.3], [2.0, 4.0, 1.0], [0.3, 1.0, 0.9]];
+            let shifted: Vec<f64> = theta.iter().zip([1.0, -2.0, 0.5]).map(|(t, s)| t - s).collect();
+            let product: Vec<f64> = a.iter().map(|row| dot(row, &shifted)).collect();
+            let value = 0.5 * dot(&shifted, &product) + theta.iter().map(|t| t.exp()).sum::<f64>();
+            let gradient = product.iter().zip(theta).map(|(p, t)| p + t.exp()).collect();
+            let h = |i: usize, j: usize| a[i][j] + if i == j { theta[i].exp() } else { 0.0 };
+            let curvature = match curvature {
+                Curvature::None => Matrix::zeros(0, 0),
+                _ => Matrix::from_fn(3, 3, h),
+            };
+            Ok(Point { value, gradient, curvature })
+        }
+    }
+
+    #[test]
+    fn all_reach_the_same_minimum() {
+        let limits = Limits { gradient: 1e-11, iterations: 10_000 };
+        let start = vec![3.0, 3.0, -3.0];
+        let a = newton(&Bowl, start.clone(), limits).unwrap();
+        assert!(a.converged && a.iterations < 12, "{a:?}");
+        assert!(a.path.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-13)));
+        let others = [
+            lbfgs(&Bowl, start.clone(), false, 1, limits).unwrap(),
+            lbfgs(&Bowl, start.clone(), true, 1, limits).unwrap(),
+            gradient(&Bowl, start, limits).unwrap(),
+        ];
+        for b in others {
+            assert!(b.converged, "{b:?}");
+            assert!(a.theta.iter().zip(&b.theta).all(|(x, y)| (x - y).abs() < 1e-10));
+        }
+    }
+}

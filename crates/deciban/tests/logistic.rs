@@ -1,0 +1,226 @@
+//! Logistic, softmax, probit and complementary log-log regression against scikit-learn and statsmodels
+//! (`reference/logistic.py`), closed forms and laws.
+
+mod common;
+
+use common::Table;
+use deciban::data::{Batch, Schema};
+use deciban::engine::{Engine, Memory};
+use deciban::evidence::Evidence;
+use deciban::learn::{Classifier, Learner, Link, Logistic, LogisticModel, Model, Solver};
+use deciban::numerics::Random;
+use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
+use deciban::posterior::Prior;
+use serde_json::Value;
+
+fn reference() -> Value {
+    serde_json::from_str(include_str!("reference/logistic.json")).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        number => vec![number.as_f64().unwrap()],
+    }
+}
+
+fn plain(weight_decay: f64) -> Logistic {
+    Logistic { weight_decay, standardise: false, tolerance: 1e-12, ..Logistic::default() }
+}
+
+fn learn(learner: &Logistic, table: &Table) -> LogisticModel {
+    learner.learn(&table.memory()).unwrap()
+}
+
+/// The coefficients of each class, the intercept last.
+fn weights(model: &LogisticModel) -> Vec<f64> {
+    model.coefficients().iter().map(|c| c.weight).collect()
+}
+
+#[test]
+fn coefficients_equal_those_of_scikit_learn() {
+    let (Some(cancer), Some(iris)) = (common::wdbc(), common::iris()) else { return };
+    for (name, table) in [("wdbc", &cancer), ("iris", &iris)] {
+        for expected in reference()[name].as_array().unwrap() {
+            let decay = 1.0 / expected["C"].as_f64().unwrap();
+            let (coef, intercept) = (numbers(&expected["coef"]), numbers(&expected["intercept"]));
+            let outputs = intercept.len();
+            let d = table.columns.len();
+            for solver in [Solver::Auto, Solver::Newton, Solver::Lbfgs] {
+                let model = learn(&Logistic { solver, ..plain(decay) }, table);
+                let found = weights(&model);
+                for k in 0..outputs {
+                    for j in 0..d {
+                        let (a, b) = (found[j * outputs + k], coef[k * d + j]);
+                        assert!((a - b).abs() < 1e-6, "{name} {solver:?} class {k} column {j}: {a} for {b}");
+                    }
+                    // Only differences of intercepts are determined where there is one per class.
+                    let shift = if outputs == 1 { 0.0 } else { found[d * outputs] - intercept[0] };
+                    assert!((found[d * outputs + k] - intercept[k] - shift).abs() < 1e-6 * intercept[k].abs().max(1.0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_weights_equal_those_of_statsmodels() {
+    let Some(table) = common::wdbc().map(|t| t.select(&[1, 4, 8])) else { return };
+    let reference = reference();
+    for (name, link) in [("logit", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)] {
+        let model = learn(&Logistic { link, ..Logistic { standardise: true, ..plain(0.0) } }, &table);
+        let (params, errors) = (numbers(&reference[name]["params"]), numbers(&reference[name]["errors"]));
+        for (j, c) in model.coefficients().iter().enumerate() {
+            // Their constant stands first.
+            let at = (j + 1) % 4;
+            assert!((c.weight / params[at] - 1.0).abs() < 1e-6, "{name} {c:?} {}", params[at]);
+            assert!((c.standard_error.unwrap() / errors[at] - 1.0).abs() < 1e-6, "{name} {c:?} {}", errors[at]);
+        }
+        let fit = model.fit();
+        assert!(fit.converged && !fit.separated);
+        assert!((fit.log_likelihood - reference[name]["log_likelihood"].as_f64().unwrap()).abs() < 1e-8);
+        assert!((fit.null_log_likelihood - reference[name]["null"].as_f64().unwrap()).abs() < 1e-8);
+    }
+}
+
+#[test]
+fn softmax_errors_equal_those_of_statsmodels() {
+    let Some(table) = common::wine().map(|t| t.select(&[2, 4])) else { return };
+    let model = learn(&Logistic { standardise: true, ..plain(0.0) }, &table);
+    let reference = &reference()["mnlogit"];
+    let (params, errors) = (numbers(&reference["params"]), numbers(&reference["errors"]));
+    let found = model.coefficients();
+    for k in 1..3 {
+        for (j, at) in [(0, 1), (1, 2), (2, 0)] {
+            let difference = found[j * 3 + k].weight - found[j * 3].weight;
+            assert!((difference / params[at * 2 + k - 1] - 1.0).abs() < 1e-6, "{difference}");
+            assert!((found[j * 3 + k].standard_error.unwrap() / errors[at * 2 + k - 1] - 1.0).abs() < 1e-6);
+        }
+    }
+    assert!((model.fit().log_likelihood - reference["log_likelihood"].as_f64().unwrap()).abs() < 1e-8);
+}
+
+/// Overlapping classes, one of them rare.
+fn drawn(rows: usize, classes: u64, shift: f64) -> Table {
+    let mut random = Random::new(3);
+    let labels: Vec<u32> = (0..rows).map(|_| random.below(classes * 2).min(classes - 1) as u32).collect();
+    let row =
+        |label: &u32| [random.normal() + shift * f64::from(*label), 2.0 * random.normal(), 100.0 + random.normal()];
+    let values = labels.iter().flat_map(row).collect();
+    let columns = ["a", "b", "c"].map(String::from).to_vec();
+    Table { columns, classes: (0..classes).map(|k| k.to_string()).collect(), values, labels }
+}
+
+fn evidence(model: &LogisticModel, table: &Table) -> Evidence {
+    model.evidence(&table.batch()).unwrap()
+}
+
+#[test]
+fn all_solvers_reach_the_same_optimum() {
+    for classes in [2, 3] {
+        let table = drawn(2000, classes, 1.0);
+        let fits: Vec<LogisticModel> = [Solver::Newton, Solver::Lbfgs, Solver::Gradient]
+            .iter()
+            .map(|&solver| {
+                learn(&Logistic { solver, tolerance: 1e-10, iterations: 100_000, ..Logistic::default() }, &table)
+            })
+            .collect();
+        let first = evidence(&fits[0], &table);
+        for model in &fits {
+            let fit = model.fit();
+            assert!(fit.converged, "{fit:?}");
+            assert!(fit.path.windows(2).all(|w| w[1] <= w[0] + 1e-12 * w[0].abs()));
+            let other = evidence(model, &table);
+            assert!(first.values().iter().zip(other.values()).all(|(a, b)| (a - b).abs() < 1e-7));
+        }
+    }
+}
+
+#[test]
+fn another_prior_moves_the_log_odds_by_its_change() {
+    let table = drawn(500, 2, 1.0);
+    let model = learn(&Logistic::default(), &table);
+    let evidence = evidence(&model, &table);
+    let other = Prior::new(&[0.9, 0.1]).unwrap();
+    let (before, after) = (evidence.posterior(model.prior()), evidence.posterior(&other));
+    let log_odds = |p: &Prior| (p.probabilities()[1] / p.probabilities()[0]).ln();
+    let change = log_odds(&other) - log_odds(model.prior());
+    for row in 0..table.rows() {
+        let moved = (after.log_row(row)[1] - after.log_row(row)[0]) - (before.log_row(row)[1] - before.log_row(row)[0]);
+        assert!((moved - change).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn separable_data_is_said_to_be_so() {
+    let rows: Vec<([f64; 1], u32)> = (0..20).map(|i| ([f64::from(i)], u32::from(i >= 10))).collect();
+    let table = Table::of(&rows);
+    assert!(learn(&plain(0.0), &table).fit().separated);
+    let held = learn(&plain(1.0), &table);
+    assert!(held.fit().converged && !held.fit().separated);
+}
+
+#[test]
+fn collinear_columns_work() {
+    let mut table = drawn(1000, 2, 1.0);
+    let alone = learn(&plain(0.0), &table);
+    table.values = table.values.chunks_exact(3).flat_map(|r| [r[0], r[1], r[2], r[0] + r[1]]).collect();
+    table.columns.push("d".into());
+    let both = learn(&plain(0.0), &table);
+    assert!(both.fit().converged, "{:?}", both.fit());
+    assert!((alone.fit().log_likelihood - both.fit().log_likelihood).abs() < 1e-7);
+}
+
+#[test]
+fn weights_count_rows() {
+    let table = drawn(300, 3, 1.0);
+    let weights: Vec<f64> = (0..300).map(|i| 1.0 + f64::from(i % 3)).collect();
+    let weighted = Memory::new(table.schema(), table.batch().weights(&weights).unwrap()).unwrap();
+    let repeated: Vec<usize> = (0..300).flat_map(|i| vec![i; 1 + i % 3]).collect();
+    let twice = Table {
+        values: repeated.iter().flat_map(|&i| table.values[i * 3..i * 3 + 3].to_vec()).collect(),
+        labels: repeated.iter().map(|&i| table.labels[i]).collect(),
+        ..table.clone()
+    };
+    let learner = Logistic { tolerance: 1e-12, ..Logistic::default() };
+    let (a, b) = (learner.learn(&weighted).unwrap(), learn(&learner, &twice));
+    let (a, b) = (evidence(&a, &table), evidence(&b, &table));
+    assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-8));
+}
+
+#[test]
+fn an_engine_of_bytes_reaches_the_same_optimum() {
+    struct Bytes<'a>(Memory<'a>, Batch<'a>);
+    impl Engine for Bytes<'_> {
+        fn run<P: Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
+            let bytes = pass_to_bytes(pass)?;
+            let mut driver = accumulator(&bytes)?;
+            for range in [0..100, 100..250, 250..self.1.rows()] {
+                let mut executor = accumulator(&bytes)?;
+                executor.observe(&self.1.slice(range))?;
+                driver.merge(&executor.state()?)?;
+            }
+            from_bytes(&driver.state()?)
+        }
+        fn schema(&self) -> deciban::Result<Schema> {
+            self.0.schema()
+        }
+    }
+    let table = drawn(500, 3, 1.0);
+    let learner = Logistic { tolerance: 1e-12, ..Logistic::default() };
+    let model = learner.learn(&Bytes(table.memory(), table.batch())).unwrap();
+    let direct = learn(&learner, &table);
+    let (a, b) = (evidence(&model, &table), evidence(&direct, &table));
+    assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-8));
+}
+
+#[test]
+fn a_model_file_gives_the_same_bits() {
+    let table = drawn(200, 3, 1.0);
+    let model = learn(&Logistic::default(), &table);
+    let path = std::env::temp_dir().join(format!("deciban-logistic-{}.deciban", std::process::id()));
+    Model::Logistic(model.clone()).save(&path).unwrap();
+    let loaded = Model::load(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(model.evidence(&table.batch()).unwrap(), loaded.evidence(&table.batch()).unwrap());
+}
