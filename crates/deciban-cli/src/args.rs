@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use deciban::data::{Kind, Schema};
 use deciban::decision::Costs;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use deciban::learn::{Link, Logistic, Solver};
 use deciban::posterior::Prior;
 use deciban::transform::Step;
 use deciban::{Error, Result};
@@ -75,7 +76,7 @@ impl ReadArgs {
 #[command(next_help_heading = "Columns")]
 pub struct ColumnArgs {
     /// The column of the classes
-    #[arg(long, short, value_name = "COLUMN")]
+    #[arg(long, short, value_name = "COLUMN", conflicts_with_all = ["labels", "one_hot_target"])]
     target: Option<String>,
     /// Make two classes of many: CLASS, and `not CLASS`
     #[arg(long, value_name = "CLASS")]
@@ -98,26 +99,50 @@ impl ColumnArgs {
     /// Opens labelled rows to learn from.
     pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
         if self.target.is_none() && !read.has_labels() {
-            let mut message = "name the column of the classes".to_string();
-            if let Ok(columns) = deciban_data::peek_columns(paths, &read.options(None)) {
-                let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
-                message += &format!("; the columns are {}", shown.join(", "));
-                if columns.len() > 20 {
-                    message += &format!(" and {} more", columns.len() - 20);
-                }
+            let columns = deciban_data::peek_columns(paths, &read.options(None))?;
+            let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
+            let mut message = format!("name the column of the classes; the columns are {}", shown.join(", "));
+            if columns.len() > 20 {
+                message += &format!(" and {} more", columns.len() - 20);
             }
             return Err(Error::parameter("--target", message));
         }
+        Files::open(paths, self.options(read))
+    }
+
+    /// Opens them once more, with the classes and levels that were found.
+    pub fn open_again(&self, paths: &[String], read: &ReadArgs, schema: &Schema) -> Result<Files> {
+        Files::open_as(paths, self.options(read), schema)
+    }
+
+    fn options(&self, read: &ReadArgs) -> Options {
         let kinds = [(&self.number, Kind::Number), (&self.category, Kind::Category)];
         let kinds = kinds.iter().flat_map(|(names, kind)| names.iter().map(|name| (name.clone(), *kind))).collect();
-        let options = Options {
+        Options {
             kinds,
             ignore: self.ignore.clone(),
             columns: self.columns.clone(),
             versus_rest: self.versus_rest.clone(),
             ..read.options(self.target.as_deref())
-        };
-        Files::open(paths, options)
+        }
+    }
+
+    /// Columns are settled where statistics are: options that choose them would be ignored.
+    pub fn refuse_beside_statistics(&self) -> Result<()> {
+        let given = [
+            ("--target", self.target.is_some()),
+            ("--versus-rest", self.versus_rest.is_some()),
+            ("--columns", self.columns.is_some()),
+            ("--ignore", !self.ignore.is_empty()),
+            ("--number", !self.number.is_empty()),
+            ("--category", !self.category.is_empty()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => {
+                Err(Error::parameter(name, "statistics files have their columns settled: drop the option"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether the order of the classes is free to be sorted.
@@ -205,13 +230,45 @@ impl GaussianArgs {
         self.gaussianise
     }
 
-    pub fn folds(&self) -> usize {
+    pub fn folds(&self) -> Result<usize> {
         let is_auto = self.shrinkage == Strength::Auto || self.pooling == Strength::Auto;
-        self.folds.map_or(if is_auto { 5 } else { 1 }, |folds| folds as usize)
+        match (is_auto, self.folds) {
+            (true, Some(1)) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
+            (true, folds) => Ok(folds.unwrap_or(5) as usize),
+            (false, folds) => Ok(folds.unwrap_or(1) as usize),
+        }
     }
 
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+}
+
+/// The hyper-parameters of a linear model.
+#[derive(Args)]
+#[command(next_help_heading = "Logistic")]
+pub struct LogisticArgs {
+    /// What a squared weight costs, in rows (half of it; the intercept is free)
+    #[arg(long, value_name = "E", default_value_t = 1.0)]
+    weight_decay: f64,
+    /// How the optimum is found
+    #[arg(long, value_parser = one_of(&Solver::ALL), default_value = "auto")]
+    solver: Solver,
+    /// Penalise weights per unit of a column, not per standard deviation
+    #[arg(long)]
+    no_standardise: bool,
+}
+
+impl LogisticArgs {
+    /// The learner for a model's name.
+    pub fn learner(&self, model: &str) -> Logistic {
+        let link = match model {
+            "probit" => Link::Probit,
+            "cloglog" => Link::Cloglog,
+            _ => Link::Logit,
+        };
+        let (weight_decay, solver, standardise) = (self.weight_decay, self.solver, !self.no_standardise);
+        Logistic { link, weight_decay, solver, standardise, ..Logistic::default() }
     }
 }
 

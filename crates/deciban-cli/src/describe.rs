@@ -6,7 +6,7 @@ use deciban::data::Column;
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
-use deciban::learn::{Classifier, GenerativeModel, Statistics};
+use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, LogisticModel, Model, Statistics};
 use serde_json::{Value, json};
 
 use crate::table::{Table, number};
@@ -86,6 +86,22 @@ pub fn parameters(model: &GenerativeModel) -> Vec<Parameters> {
     tables
 }
 
+/// A model of any kind.
+pub fn any(model: &Model) -> String {
+    match model {
+        Model::Generative(generative) => self::model(generative),
+        Model::Logistic(linear) => logistic(linear),
+    }
+}
+
+/// How many rows a model has learned from.
+pub fn rows(model: &Model) -> f64 {
+    match model {
+        Model::Generative(model) => model.rows().iter().sum(),
+        Model::Logistic(model) => model.fit().weight,
+    }
+}
+
 /// What the model is, its classes, and its parameters.
 pub fn model(model: &GenerativeModel) -> String {
     let schema = model.schema();
@@ -142,6 +158,91 @@ fn telling(parameters: &Parameters, classes: &[String]) -> String {
         text += &format!("{table}{}", if k + 1 < classes.len() { "\n" } else { "" });
     }
     text
+}
+
+/// A regression table: weights, standard errors and what they say, and how the fit went.
+pub fn logistic(model: &LogisticModel) -> String {
+    const SHOWN: usize = 60;
+    let (schema, fit) = (model.schema(), model.fit());
+    let coefficients = model.coefficients();
+    let one = schema.classes().len() == 2;
+    let mut table =
+        Table::new(["feature", "class", "weight", "std. error", "z", "p", "odds ratio", "decibans per unit"]);
+    let mut shown: Vec<&Coefficient> = coefficients.iter().collect();
+    if shown.len() > SHOWN {
+        shown.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        shown.truncate(SHOWN);
+    }
+    for c in &shown {
+        let optional = |x: Option<f64>, digits: usize| x.map_or("·".to_string(), |x| number(x, digits));
+        table.row([
+            c.name.clone(),
+            c.class.clone(),
+            number(c.weight, 6),
+            optional(c.standard_error, 4),
+            optional(c.z(), 3),
+            optional(c.p_value(), 3),
+            number(c.weight.exp(), 4),
+            number(decibans(c.weight), 4),
+        ]);
+    }
+    let rest = coefficients.len() - shown.len();
+    let more = if rest > 0 { format!("... and {rest} weights that are smaller\n") } else { String::new() };
+    let link = json!(model.link());
+    let name = if one { link.as_str().unwrap_or_default() } else { "softmax" };
+    let mut figures = Table::new(["link", name]);
+    figures.row(["weight decay", &number(fit.weight_decay, 6)]);
+    figures.row(["log-likelihood", &number(fit.log_likelihood, 8)]);
+    figures.row(["null log-likelihood", &number(fit.null_log_likelihood, 8)]);
+    figures.row(["pseudo-R² (McFadden)", &number(fit.pseudo_r2(), 4)]);
+    figures.row(["iterations", &fit.iterations.to_string()]);
+    figures.row(["largest gradient", &number(fit.gradient_norm, 3)]);
+    format!("{figures}\n{table}{more}")
+}
+
+/// The link and how the fit went, on one line.
+pub fn logistic_options(model: &LogisticModel) -> String {
+    let fit = model.fit();
+    let link = if model.schema().classes().len() > 2 { json!("softmax") } else { json!(model.link()) };
+    format!(
+        "{}, weight decay {}, {} iterations, largest gradient {}",
+        link.as_str().unwrap_or_default(),
+        fit.weight_decay,
+        fit.iterations,
+        number(fit.gradient_norm, 3)
+    )
+}
+
+/// What a person must know about a fit that did not end well.
+pub fn logistic_warning(fit: &Fit) -> Option<String> {
+    if fit.separated {
+        return Some("the classes are perfectly separable: weights grow without end; give --weight-decay".into());
+    }
+    (!fit.converged).then(|| {
+        let (norm, iterations) = (number(fit.gradient_norm, 3), fit.iterations);
+        format!("no convergence: the largest gradient is {norm} after {iterations} iterations")
+    })
+}
+
+/// The regression table for programs.
+pub fn logistic_json(model: &LogisticModel) -> Value {
+    let coefficient = |c: &Coefficient| {
+        let mut row = json!(c);
+        row["z"] = json!(c.z());
+        row["p_value"] = json!(c.p_value());
+        row["odds_ratio"] = json!(c.weight.exp());
+        row
+    };
+    json!({
+        "model": "logistic",
+        "link": model.link(),
+        "target": model.schema().target(),
+        "columns": model.schema().names(),
+        "classes": model.schema().classes(),
+        "prior": model.prior().probabilities(),
+        "fit": model.fit(),
+        "coefficients": model.coefficients().iter().map(coefficient).collect::<Vec<_>>(),
+    })
 }
 
 /// What a statistics file holds.

@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod describe;
+mod output;
 mod progress;
 mod table;
 

@@ -52,6 +52,12 @@ pub fn number(x: f64, digits: usize) -> String {
     format!("{x:.decimals$}")
 }
 
+/// A number of rows: whole, or with up to four decimals where rows are weighted.
+pub fn count(x: f64) -> String {
+    let text = format!("{x:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
 /// A share as per cent with two decimals, halves up.
 pub fn percent(x: f64) -> String {
     format!("{:.2} %", (x * 1e4).round() / 1e2)
@@ -81,7 +87,7 @@ mod tests {
     #[test]
     fn numbers_keep_their_significant_digits() {
         let shown = [0.0, 1234.5678, -0.0012345, 1e-9, 123456789.0, 5e12].map(|x| number(x, 4));
-        assert_eq!(number(59.0, 3), "59");
+        assert_eq!((number(59.0, 3), count(59.0), count(1.16)), ("59".into(), "59".into(), "1.16".into()));
         assert_eq!((percent(0.11345), exact(1e-20), exact(0.25)), ("11.35 %".into(), "1e-20".into(), "0.25".into()));
         assert_eq!(shown, ["0", "1235", "-0.001234", "1.000e-9", "123456789", "5.000e12"]);
     }

@@ -27,6 +27,13 @@ fn dump(files: &Files) -> Result<String> {
                 match batch.view(column) {
                     View::Codes(codes) if codes[row] == MISSING => text += " -",
                     View::Codes(codes) => write!(text, " {}", codes[row]).unwrap(),
+                    View::Sparse(words) => {
+                        text += " [";
+                        words.for_each(&Rows::Range(row..row + 1), |_, word, count| {
+                            write!(text, " {word}×{count}").unwrap();
+                        });
+                        text += " ]";
+                    }
                     View::Numbers(_) => {
                         Cells::new(batch, &[column], Rows::Range(row..row + 1)).read_numbers(&mut tile)?;
                         write!(text, " {:?}", tile.column(0)[0]).unwrap();
@@ -123,7 +130,7 @@ proptest! {
         let (mut codes, levels) = (Vec::new(), || files.columns()[0].levels.clone());
         let first = |batch: &Batch<'_>| match batch.view(0) {
             View::Codes(codes) => Ok(codes.to_vec()),
-            View::Numbers(_) => Ok(Vec::new()),
+            _ => Ok(Vec::new()),
         };
         files.map_in_order(first, |part| { codes.extend(part); Ok(()) }).unwrap();
         let levels = levels();

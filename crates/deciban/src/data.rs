@@ -111,6 +111,23 @@ impl Schema {
         self.columns.iter().map(|c| c.name.clone()).collect()
     }
 
+    /// The codes of the classes in ascending order: as numbers if all of them are, else as text.
+    pub fn class_order(&self) -> Vec<usize> {
+        let number = |class: &String| class.parse().ok().filter(|x: &f64| !x.is_nan());
+        let numbers: Option<Vec<f64>> = self.classes.iter().map(number).collect();
+        let mut order: Vec<usize> = (0..self.classes.len()).collect();
+        match numbers {
+            Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
+            None => order.sort_by(|&a, &b| self.classes[a].cmp(&self.classes[b])),
+        }
+        order
+    }
+
+    /// The same columns with the classes in ascending order.
+    pub fn sorted_classes(&self) -> Result<Self> {
+        self.with_classes(self.class_order().iter().map(|&c| self.classes[c].clone()).collect())
+    }
+
     /// The same columns with other classes.
     pub fn with_classes(&self, classes: Vec<String>) -> Result<Self> {
         Schema::new(self.columns.clone(), self.target.clone(), classes)
@@ -304,6 +321,21 @@ pub enum View<'a> {
     Codes(&'a [u32]),
     /// Counts of words.
     Sparse(Sparse<'a>),
+}
+
+impl View<'_> {
+    /// What a cell holds, as bits: a number widened to `f64`, or a code; `None` for counts.
+    pub(crate) fn bits(&self, row: usize) -> Option<u64> {
+        match self {
+            View::Numbers(numbers) => {
+                let mut cell = [0.0];
+                numbers.read(&Rows::Range(row..row + 1), &mut cell);
+                Some(cell[0].to_bits())
+            }
+            View::Codes(codes) => Some(u64::from(codes[row])),
+            View::Sparse(_) => None,
+        }
+    }
 }
 
 /// Some rows of a table, borrowed.

@@ -20,7 +20,7 @@ pub enum Error {
         message: String,
     },
     /// The operating system refused a file.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", refusal(.source))]
     Io {
         /// The file.
         path: String,
@@ -132,6 +132,13 @@ fn at(file: &str, line: Option<u64>, column: &Option<String>, message: &str) -> 
         place += &format!(": column `{column}`");
     }
     format!("{place}: {message}")
+}
+
+fn refusal(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        _ => source.to_string(),
+    }
 }
 
 fn singular(class: &Option<String>, columns: &[String], why: &str) -> String {

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -31,6 +31,20 @@ pub struct Archive {
     path: String,
     json: BTreeMap<String, Value>,
     tensors: BTreeMap<String, Tensor>,
+}
+
+/// What stands in the container's metadata.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    kind: String,
+    version: u64,
+    json: BTreeMap<String, Value>,
+}
+
+/// The part of the header that every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: u64,
 }
 
 #[derive(Debug)]
@@ -111,12 +125,10 @@ impl Archive {
 
     /// The archive as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let json = serde_json::to_string(&self.json).map_err(|e| self.damaged(&e.to_string()))?;
-        let metadata = HashMap::from([
-            ("deciban".to_string(), self.kind.clone()),
-            ("version".to_string(), VERSION.to_string()),
-            ("json".to_string(), json),
-        ]);
+        // One entry: a hash map of several would change the order of the bytes from run to run.
+        let header = Header { kind: self.kind.clone(), version: VERSION, json: self.json.clone() };
+        let header = serde_json::to_string(&header).map_err(|e| self.damaged(&e.to_string()))?;
+        let metadata = HashMap::from([("deciban".to_string(), header)]);
         safetensors::serialize(self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)), Some(metadata))
             .map_err(|e| self.damaged(&e.to_string()))
     }
@@ -131,18 +143,18 @@ impl Archive {
         let foreign = |e| refuse(format!("this is not a deciban file, or it is damaged ({e})"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(e.to_string()))?;
         let metadata = header.metadata().as_ref().ok_or_else(|| foreign("it has no description".into()))?;
-        let field = |name: &str| metadata.get(name).ok_or_else(|| foreign(format!("it has no `{name}`")));
-        let found = field("deciban")?;
-        let version: u64 = field("version")?.parse().map_err(|_| foreign("its version is not a number".into()))?;
-        if version > VERSION {
+        let header = metadata.get("deciban").ok_or_else(|| foreign("it has no `deciban`".into()))?;
+        let version: Version = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
+        if version.version > VERSION {
             return Err(refuse(format!(
-                "the file has format {version}, this program knows up to {VERSION}: update deciban"
+                "the file has format {}, this program knows up to {VERSION}: update deciban",
+                version.version
             )));
         }
+        let Header { kind: found, json, .. } = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
         if found != kind {
             return Err(refuse(format!("this is a {found} file, not a {kind} file")));
         }
-        let json = serde_json::from_str(field("json")?).map_err(|e| foreign(e.to_string()))?;
         let parsed = SafeTensors::deserialize(bytes).map_err(|e| foreign(e.to_string()))?;
         let mut tensors = BTreeMap::new();
         for (name, view) in parsed.iter() {
@@ -177,7 +189,8 @@ impl Archive {
         let mut header = Vec::new();
         std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, length.min(100 << 20)), &mut header).ok()?;
         let header: Value = serde_json::from_slice(&header).ok()?;
-        header.get("__metadata__")?.get("deciban")?.as_str().map(str::to_string)
+        let own: Value = serde_json::from_str(header.get("__metadata__")?.get("deciban")?.as_str()?).ok()?;
+        own.get("kind")?.as_str().map(str::to_string)
     }
 }
 

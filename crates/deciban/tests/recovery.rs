@@ -7,6 +7,7 @@ use std::f64::consts::{PI, TAU};
 
 use common::{Table, density};
 use deciban::data::Batch;
+use deciban::data::Value;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
 use deciban::learn::{Classifier, GenerativeModel, Learner};
 use deciban::numerics::{Matrix, Random, cholesky, ln_gamma};
@@ -23,7 +24,9 @@ fn gaussian(covariance: Structure) -> Gaussian {
 fn sample(model: &GenerativeModel, seed: u64) -> Table {
     let mut random = Random::new(seed);
     let labels: Vec<u32> = (0..ROWS).map(|_| random.pick(model.prior().probabilities()) as u32).collect();
-    let values = labels.iter().flat_map(|&c| model.sample(c as usize, &mut random).unwrap()).collect();
+    let number = |value: Value| if let Value::Number(x) = value { x } else { panic!("a number, not {value:?}") };
+    let rows = labels.iter().flat_map(|&c| model.sample(c as usize, &mut random).unwrap());
+    let values = rows.map(number).collect();
     Table { columns: model.schema().names(), classes: model.schema().classes().to_vec(), values, labels }
 }
 

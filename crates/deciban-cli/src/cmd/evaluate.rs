@@ -10,14 +10,16 @@ use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::output::say;
 use crate::progress::Progress;
-use crate::table::{Table, number, percent};
+use crate::table::{Table, count, number, percent};
 
 /// Evaluate a model on rows whose class is known
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban evaluate wine.deciban test.csv
-  deciban evaluate mnist.deciban t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz --prior uniform
+  deciban evaluate mnist.deciban t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz \\
+      --prior uniform
   deciban evaluate cancer.deciban test.csv --costs 'malignant>benign=1000' --json")]
 pub struct Evaluate {
     /// A model file
@@ -57,8 +59,8 @@ impl Evaluate {
             },
         )?;
         match self.json {
-            true => println!("{:#}", to_json(&total, &prior)),
-            false => print!("{}", to_text(&total, &prior, self.decision.has_costs())),
+            true => say!("{:#}", to_json(&total, &prior)),
+            false => say!("{}", to_text(&total, &prior, self.decision.has_costs()).trim_end()),
         }
         Ok(())
     }
@@ -85,10 +87,10 @@ pub fn to_json(e: &Evaluation, prior: &Prior) -> serde_json::Value {
 /// The figures for people.
 pub fn to_text(e: &Evaluation, prior: &Prior, costs: bool) -> String {
     let mut figures = Table::new(["rows", &e.rows().to_string()]);
-    figures.row(["errors", &number(e.errors(), 9)]);
+    figures.row(["errors", &count(e.errors())]);
     figures.row(["error rate", &percent(e.error_rate())]);
     if e.rejected() > 0.0 {
-        figures.row(["rejected", &number(e.rejected(), 9)]);
+        figures.row(["rejected", &count(e.rejected())]);
     }
     if e.undefined() > 0 {
         figures.row(["undefined (0/0)", &e.undefined().to_string()]);
@@ -98,11 +100,15 @@ pub fn to_text(e: &Evaluation, prior: &Prior, costs: bool) -> String {
     if costs {
         figures.row(["expected cost", &number(e.expected_cost(), 4)]);
     }
-    let mut confusion =
-        Table::new(["true \\ decided"].into_iter().chain(e.actions().iter().map(String::as_str)).chain(["prior"]));
-    for ((class, row), p) in e.classes().iter().zip(e.confusion()).zip(prior.probabilities()) {
-        let cells = row.iter().map(|&w| if w == 0.0 { "·".to_string() } else { number(w, 9) });
-        confusion.row([class.clone()].into_iter().chain(cells).chain([number(*p, 3)]));
+    let undecided = e.undefined() > 0;
+    let header = ["true \\ decided"].into_iter().chain(e.actions().iter().map(String::as_str));
+    let mut confusion = Table::new(header.chain(undecided.then_some("none")).chain(["prior"]));
+    let left = e.undecided();
+    for (c, row) in e.confusion().into_iter().enumerate() {
+        let row = row.iter().chain(undecided.then_some(&left[c]));
+        let cells = row.map(|&w| if w == 0.0 { "·".to_string() } else { count(w) });
+        let prior = number(prior.probabilities()[c], 3);
+        confusion.row([e.classes()[c].clone()].into_iter().chain(cells).chain([prior]));
     }
     format!("{figures}\n{confusion}")
 }

@@ -1,17 +1,20 @@
 //! `deciban fit`: rows or statistics to a model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use deciban::data::Column;
+use deciban::engine::Engine;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Generative, GenerativeModel, Model, Statistics};
+use deciban::learn::{Classifier, Generative, Learner, Model, Statistics, Summarise};
 use deciban::{Error, Result};
+use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GaussianArgs, PriorArg, ReadArgs};
+use crate::args::{ColumnArgs, GaussianArgs, LogisticArgs, PriorArg, ReadArgs};
 use crate::describe;
+use crate::output::say;
 use crate::progress::Progress;
 
 /// Learn a model from labelled rows, or from statistics files
@@ -19,14 +22,16 @@ use crate::progress::Progress;
 #[command(after_help = "Examples:
   deciban fit wine.csv --target Type -o wine.deciban
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
-  deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --pca 50 -o mnist.deciban
+  deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
+  deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
+      --pca 50 -o mnist.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban")]
 pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// The kind of model
-    #[arg(long, value_parser = ["gaussian"], default_value = "gaussian")]
+    #[arg(long, value_parser = ["gaussian", "logistic", "probit", "cloglog"], default_value = "gaussian")]
     model: String,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
@@ -42,65 +47,124 @@ pub struct Fit {
     #[command(flatten)]
     gaussian: GaussianArgs,
     #[command(flatten)]
+    logistic: LogisticArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
-        let (learner, statistics) = match self.statistics_files() {
+        let model = match self.model.as_str() {
+            "gaussian" => self.generative()?,
+            _ => self.discriminative()?,
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        if let Some(path) = &self.output {
+            model.save(path)?;
+        }
+        if let Model::Logistic(model) = &model
+            && let Some(warning) = describe::logistic_warning(model.fit())
+        {
+            eprintln!("warning: {warning}");
+        }
+        match self.json {
+            true => say!("{:#}", self.report(&model, seconds)),
+            false => self.tell(&model, seconds)?,
+        }
+        Ok(())
+    }
+
+    fn generative(&self) -> Result<Model> {
+        let (learner, statistics) = match statistics_files(&self.data)? {
             Some(statistics) => {
-                let statistics = statistics?;
+                self.columns.refuse_beside_statistics()?;
                 (learner(statistics.schema().columns(), &self.gaussian)?, statistics)
             }
             None => collect(&self.data, &self.columns, &self.gaussian, &self.read)?,
         };
         let model = learner.fit(&statistics)?;
         let prior = self.prior.resolve(model.schema(), model.empirical())?;
-        let model = model.with_prior(prior)?;
-        let seconds = started.elapsed().as_secs_f64();
-        if let Some(path) = &self.output {
-            Model::Generative(model.clone()).save(path)?;
+        Ok(Model::Generative(model.with_prior(prior)?))
+    }
+
+    fn discriminative(&self) -> Result<Model> {
+        if statistics_files(&self.data)?.is_some() {
+            return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
         }
-        match self.json {
-            true => println!("{:#}", report(&self.model, &model, seconds)),
-            false => self.tell(&model, seconds),
+        let learner = self.logistic.learner(&self.model);
+        let mut files = self.columns.open(&self.data, &self.read)?;
+        files.make_rereadable()?;
+        let progress = Progress::watch(&mut files, "reading");
+        // Classes and levels turn up as rows are read; the passes that follow need them all.
+        files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        drop(progress);
+        let schema = match self.columns.sorts_classes(&self.read) {
+            true => files.schema()?.sorted_classes()?,
+            false => files.schema()?,
+        };
+        let mut files: Files = self.columns.open_again(&self.data, &self.read, &schema)?;
+        let _progress = Progress::watch(&mut files, "learning");
+        let model = learner.learn(&files)?;
+        let prior = self.prior.resolve(model.schema(), model.empirical())?;
+        Ok(Model::Logistic(model.with_prior(prior)?))
+    }
+
+    fn tell(&self, model: &Model, seconds: f64) -> Result<()> {
+        let Some(path) = &self.output else {
+            say!("{}", describe::any(model).trim_end());
+            eprintln!("The model was not saved: give -o FILE.");
+            return Ok(());
+        };
+        let schema = model.schema();
+        let (classes, columns) = (schema.classes().len(), schema.columns().len());
+        let rows = describe::rows(model);
+        eprintln!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path.display());
+        match model {
+            Model::Generative(model) => eprintln!("{}", describe::options(model)),
+            Model::Logistic(model) => eprintln!("{}", describe::logistic_options(model)),
         }
         Ok(())
     }
 
-    fn tell(&self, model: &GenerativeModel, seconds: f64) {
-        match &self.output {
-            Some(path) => {
-                let rows: f64 = model.rows().iter().sum();
-                let classes = model.schema().classes().len();
-                let columns = model.schema().columns().len();
-                eprintln!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path.display());
-                eprintln!("{}", describe::options(model));
+    fn report(&self, model: &Model, seconds: f64) -> serde_json::Value {
+        let mut report = json!({
+            "model": self.model,
+            "classes": model.schema().classes(),
+            "columns": model.schema().names(),
+            "rows": describe::rows(model),
+            "prior": model.prior().probabilities(),
+            "seconds": seconds,
+        });
+        match model {
+            Model::Generative(model) => {
+                report["options"] = describe::options_json(model);
+                report["class_rows"] = json!(model.rows());
             }
-            None => {
-                print!("{}", describe::model(model));
-                eprintln!("The model was not saved: give -o FILE.");
-            }
+            Model::Logistic(model) => report["fit"] = json!(model.fit()),
         }
+        report
     }
+}
 
-    /// The merged statistics, if the data are statistics files.
-    fn statistics_files(&self) -> Option<Result<Statistics>> {
-        let is_statistics = |path: &String| Archive::kind_of(path).as_deref() == Some("statistics");
-        if !self.data.iter().any(is_statistics) {
-            return None;
-        }
-        if let Some(table) = self.data.iter().find(|path| !is_statistics(path)) {
-            let message = format!("`{table}` is no statistics file, others are: make one of it with `deciban stats`");
-            return Some(Err(Error::Schema(message)));
-        }
-        Some(load_statistics(&self.data))
+/// The merged statistics, if the data are statistics files.
+fn statistics_files(data: &[String]) -> Result<Option<Statistics>> {
+    let is_statistics = |path: &String| Archive::kind_of(path).as_deref() == Some("statistics");
+    // What is called a statistics file is opened as one, so that its own fault is told.
+    let named = |path: &String| Path::new(path).extension().is_some_and(|e| e == "stats");
+    if !data.iter().any(|path| is_statistics(path) || named(path)) {
+        return Ok(None);
+    }
+    match data.iter().find(|path| !is_statistics(path) && !named(path)) {
+        Some(table) => Err(Error::Schema(format!(
+            "`{table}` is no statistics file, others are: make one of it with `deciban stats`"
+        ))),
+        None => load_statistics(data).map(Some),
     }
 }
 
 /// The sum of several statistics files.
-pub fn load_statistics<P: AsRef<std::path::Path>>(paths: &[P]) -> Result<Statistics> {
+pub fn load_statistics<P: AsRef<Path>>(paths: &[P]) -> Result<Statistics> {
     let mut all = paths.iter().map(Statistics::load);
     // The argument parser asks for at least one.
     let mut whole = all.next().expect("at least one file")?;
@@ -112,7 +176,7 @@ pub fn load_statistics<P: AsRef<std::path::Path>>(paths: &[P]) -> Result<Statist
 
 fn learner(columns: &[Column], args: &GaussianArgs) -> Result<Generative> {
     let learner = Generative::gaussian(columns, args.family())?;
-    Ok(learner.gaussianise(args.gaussianise()).folds(args.folds(), args.seed()))
+    Ok(learner.gaussianise(args.gaussianise()).folds(args.folds()?, args.seed()))
 }
 
 /// Reads tables into statistics.
@@ -134,17 +198,4 @@ pub fn collect(
         statistics.sort_classes()?;
     }
     Ok((learner, statistics))
-}
-
-fn report(name: &str, model: &GenerativeModel, seconds: f64) -> serde_json::Value {
-    json!({
-        "model": name,
-        "options": describe::options_json(model),
-        "classes": model.schema().classes(),
-        "columns": model.schema().names(),
-        "rows": model.rows().iter().sum::<f64>(),
-        "class_rows": model.rows(),
-        "prior": model.prior().probabilities(),
-        "seconds": seconds,
-    })
 }

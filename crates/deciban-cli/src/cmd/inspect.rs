@@ -6,13 +6,14 @@ use clap::Args;
 use deciban::data::Schema;
 use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
 use deciban::file::Archive;
-use deciban::learn::{Classifier, GenerativeModel, Model, Statistics};
+use deciban::learn::{Classifier, GenerativeModel, LogisticModel, Model, Statistics};
 use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use crate::describe;
+use crate::output::say;
 use crate::table::{Table, number};
 
 /// Show what a model or statistics file holds: means, covariances, and the classifier written out
@@ -45,30 +46,38 @@ impl Inspect {
         if Archive::kind_of(&self.file).as_deref() == Some("statistics") {
             let statistics = Statistics::load(&self.file)?;
             match self.json {
-                true => println!("{:#}", statistics_json(&statistics)),
-                false => print!("{}", describe::statistics(&self.file, &statistics)),
+                true => say!("{:#}", statistics_json(&statistics)),
+                false => say!("{}", describe::statistics(&self.file, &statistics).trim_end()),
             }
             return Ok(());
         }
-        let Model::Generative(model) = Model::load(&self.file)?;
-        if self.json {
-            println!("{:#}", model_json(&model)?);
-            return Ok(());
-        }
+        let model = match Model::load(&self.file)? {
+            Model::Generative(model) => model,
+            Model::Logistic(model) => return self.logistic(&model),
+        };
         let schema = model.schema();
-        if let Some(pair) = &self.versus {
+        let text = if self.json {
+            format!("{:#}", model_json(&model)?)
+        } else if let Some(pair) = &self.versus {
             let class = |name: &str| {
                 let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
                 schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
             };
             let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
-            print!("{}", versus(plain_density(&model)?, schema, class(a)?, class(b)?)?);
-            return Ok(());
-        }
-        print!("{}", describe::model(&model));
-        if self.forms {
-            println!();
-            print!("{}", forms(&model)?);
+            versus(plain_density(&model)?, schema, class(a)?, class(b)?)?
+        } else if self.forms {
+            format!("{}\n{}", describe::model(&model), forms(&model)?)
+        } else {
+            describe::model(&model)
+        };
+        say!("{}", text.trim_end());
+        Ok(())
+    }
+
+    fn logistic(&self, model: &LogisticModel) -> Result<()> {
+        match self.json {
+            true => say!("{:#}", describe::logistic_json(model)),
+            false => say!("{}", describe::logistic(model).trim_end()),
         }
         Ok(())
     }
@@ -129,7 +138,7 @@ fn versus(density: &GaussianDensity, schema: &Schema, a: usize, b: usize) -> Res
     let names = schema.names();
     let title = format!("LLR {} over {}, in nats: x'Ax + b'x + c", classes[a], classes[b]);
     let mut table =
-        Table::new(["b".to_string(), String::new(), "A".to_string()].into_iter().chain(names.iter().cloned()));
+        Table::new([String::new(), "b".to_string(), "A".to_string()].into_iter().chain(names.iter().cloned()));
     for (i, name) in names.iter().enumerate() {
         let row = (0..names.len()).map(|j| number(matrix[(i, j)], 5));
         table.row([name.clone(), number(weights[i], 6), String::new()].into_iter().chain(row));

@@ -66,7 +66,8 @@ impl Predict {
         let form = self.form(model)?;
         let _progress = Progress::watch(&mut files, "predicting");
         let target = self.output.clone().unwrap_or("standard output".into());
-        let failed = |e| Error::io(&target, e);
+        // The kind alone: the system's word may name the temporary file.
+        let failed = |e: std::io::Error| Error::io(&target, e.kind().into());
         let mut undefined = 0;
         let mut write_all = |out: &mut dyn Write| -> Result<()> {
             if !form.json {
@@ -94,7 +95,7 @@ impl Predict {
         }
         if undefined > 0 {
             eprintln!(
-                "warning: {undefined} rows are impossible under every class with a prior above 0: \
+                "warning: rows impossible under every class with a prior above 0: {undefined}; \
                  their posterior is 0/0 and they have no decision"
             );
         }

@@ -38,7 +38,10 @@ pub struct Sample {
 impl Sample {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
-        let Model::Generative(generative) = &model;
+        let Model::Generative(generative) = &model else {
+            let message = "this model knows classes given rows, not rows given classes: fit a generative one";
+            return Err(Error::parameter("sample", message));
+        };
         let schema = model.schema();
         let prior = match &self.prior {
             Some(prior) => prior.resolve(schema, model.empirical())?,

@@ -1,7 +1,7 @@
 //! What the tests share: a small pass, and texts that become files.
 #![allow(dead_code)]
 
-use deciban::data::{Batch, Cells, MISSING, Rows, Tile, View};
+use deciban::data::{Batch, Cells, MISSING, Rows, Tile, UNSEEN, View};
 use deciban::file::{Archive, Stored};
 use deciban::pass::Pass;
 use deciban::statistic::Statistic;
@@ -101,6 +101,11 @@ impl Pass for Tally {
                     View::Codes(codes) => {
                         Some(codes[row]).filter(|code| *code != MISSING).map(|code| f64::from(code) + 1.0)
                     }
+                    View::Sparse(words) => {
+                        let mut count = 0.0;
+                        words.for_each(&Rows::Range(row..row + 1), |_, _, n| count += n);
+                        Some(count)
+                    }
                 };
                 match cell {
                     Some(x) => statistic.sums[class * self.columns + column] += x,
@@ -166,6 +171,9 @@ pub fn dump(files: &Files) -> Result<Vec<String>> {
                 View::Codes(codes) => {
                     rows.iter_mut().zip(*codes).for_each(|(row, code)| row.push(Cell::Level(column, *code)))
                 }
+                View::Sparse(words) => words.for_each(&Rows::Range(0..batch.rows()), |row, word, count| {
+                    rows[row].extend([Cell::Level(column, word), Cell::Number(count)]);
+                }),
             }
         }
         if let Some(labels) = batch.labels() {
@@ -185,6 +193,7 @@ pub fn dump(files: &Files) -> Result<Vec<String>> {
         Cell::Number(x) if x.is_nan() => "-".to_string(),
         Cell::Number(x) => x.to_string(),
         Cell::Level(_, MISSING) | Cell::Class(MISSING) => "-".to_string(),
+        Cell::Level(_, UNSEEN) => "unseen".to_string(),
         Cell::Level(column, code) => columns[*column].levels[*code as usize].clone(),
         Cell::Class(code) => format!("={}", classes[*code as usize]),
     };

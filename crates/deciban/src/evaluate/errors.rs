@@ -16,6 +16,8 @@ pub struct Evaluation {
     brier: f64,
     cost: f64,
     undefined: usize,
+    /// The weight of rows that have a posterior.
+    defined: f64,
     /// `confusion[true][decided]`; the last column counts rows without a decision.
     confusion: Vec<Vec<f64>>,
 }
@@ -32,6 +34,7 @@ impl Evaluation {
             brier: 0.0,
             cost: 0.0,
             undefined: 0,
+            defined: 0.0,
             confusion: vec![vec![0.0; costs.actions().len() + 1]; classes.len()],
         }
     }
@@ -59,6 +62,7 @@ impl Evaluation {
                 self.undefined += 1;
                 continue;
             };
+            self.defined += weight;
             let log_p = posterior.log_row(row);
             self.cost += weight * costs.cost(action, class);
             self.log_loss -= weight * log_p[class];
@@ -76,6 +80,7 @@ impl Evaluation {
         self.brier += other.brier;
         self.cost += other.cost;
         self.undefined += other.undefined;
+        self.defined += other.defined;
         for (a, b) in self.confusion.iter_mut().flatten().zip(other.confusion.iter().flatten()) {
             *a += b;
         }
@@ -105,13 +110,14 @@ impl Evaluation {
             };
             row.iter().enumerate().filter(|(action, _)| is_wrong(*action)).map(|(_, w)| w).sum::<f64>()
         };
-        self.confusion.iter().enumerate().map(wrong).sum()
+        self.confusion.iter().enumerate().map(wrong).fold(0.0, |sum, w| sum + w)
     }
 
     /// The weight of rows whose action is not a class, such as *reject*.
     pub fn rejected(&self) -> f64 {
         let other: Vec<usize> = (0..self.actions.len()).filter(|&a| !self.classes.contains(&self.actions[a])).collect();
-        self.confusion.iter().map(|row| other.iter().map(|&a| row[a]).sum::<f64>()).sum()
+        // An empty sum of doubles is −0.
+        self.confusion.iter().flat_map(|row| other.iter().map(|&a| row[a])).fold(0.0, |sum, w| sum + w)
     }
 
     /// The share of errors.
@@ -121,22 +127,27 @@ impl Evaluation {
 
     /// Mean −ln p(true class), in nats.
     pub fn log_loss(&self) -> f64 {
-        self.log_loss / self.weight
+        self.log_loss / self.defined
     }
 
     /// Mean squared distance of the posterior from the truth, over all classes.
     pub fn brier(&self) -> f64 {
-        self.brier / self.weight
+        self.brier / self.defined
     }
 
     /// Mean cost of the decisions.
     pub fn expected_cost(&self) -> f64 {
-        self.cost / self.weight
+        self.cost / self.defined
     }
 
     /// Rows whose posterior is 0/0: they count as errors and in no average but the error rate.
     pub fn undefined(&self) -> usize {
         self.undefined
+    }
+
+    /// The weight of rows of each class without a decision.
+    pub fn undecided(&self) -> Vec<f64> {
+        self.confusion.iter().map(|row| row[self.actions.len()]).collect()
     }
 
     /// `confusion()[true][decided]`.

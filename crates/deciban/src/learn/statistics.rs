@@ -51,16 +51,14 @@ impl Statistics {
 
     /// The classes in ascending order: as numbers if all of them are, else as text.
     pub fn sort_classes(&mut self) -> Result<()> {
-        let order = ascending(self.schema.classes());
-        let sorted = order.iter().map(|&c| self.schema.classes()[c].clone()).collect();
-        let order: Vec<Option<usize>> = order.into_iter().map(Some).collect();
+        let order: Vec<Option<usize>> = self.schema.class_order().into_iter().map(Some).collect();
         self.summary = self.summary.reordered(&order, &self.pass);
-        self.schema = self.schema.with_classes(sorted)?;
+        self.schema = self.schema.sorted_classes()?;
         Ok(())
     }
 
     fn is_sorted(&self) -> bool {
-        ascending(self.schema.classes()).is_sorted()
+        self.schema.class_order().is_sorted()
     }
 
     /// Adds the rows behind `other`, which must have the same columns; classes and levels are matched
@@ -177,15 +175,4 @@ fn joined_levels(first: &[Column], second: &[Column]) -> (Vec<Column>, Vec<Vec<u
         maps.push(map);
     }
     (columns, maps)
-}
-
-/// The order in which names ascend.
-fn ascending(names: &[String]) -> Vec<usize> {
-    let numbers: Option<Vec<f64>> = names.iter().map(|n| n.parse().ok().filter(|x: &f64| !x.is_nan())).collect();
-    let mut order: Vec<usize> = (0..names.len()).collect();
-    match numbers {
-        Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
-        None => order.sort_by(|&a, &b| names[a].cmp(&names[b])),
-    }
-    order
 }

@@ -1,7 +1,8 @@
 //! The pass of every generative model: for each block, class and fold, the family's statistic.
 //!
 //! Classes may turn up as the rows come: a summary grows when it meets a new code, so a stream is
-//! read once. Folds are drawn from the row's number, so they do not depend on who reads it.
+//! read once. Folds are drawn from what a row holds: equal rows share a fold, in whatever file and
+//! place they stand, so statistics in folds add and subtract like all others.
 
 use serde::{Deserialize, Serialize};
 
@@ -131,8 +132,21 @@ impl Summarise {
         match (self.folds, batch.given_folds()) {
             (1, _) => 0,
             (folds, Some(given)) => given[row] as usize % folds,
-            (folds, None) => (hash(self.seed, batch.row_number(row)) % folds as u64) as usize,
+            (folds, None) => (self.fingerprint(batch, row) % folds as u64) as usize,
         }
+    }
+}
+
+impl Summarise {
+    /// A hash of the row's numbers and levels; of its place where it has none.
+    fn fingerprint(&self, batch: &Batch<'_>, row: usize) -> u64 {
+        let mut mixed = None;
+        for column in self.blocks.iter().flat_map(|block| &block.columns) {
+            if let Some(bits) = batch.view(*column).bits(row) {
+                mixed = Some(hash(mixed.unwrap_or(self.seed), bits));
+            }
+        }
+        mixed.unwrap_or_else(|| hash(self.seed, batch.row_number(row)))
     }
 }
 

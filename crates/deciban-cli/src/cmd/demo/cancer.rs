@@ -12,6 +12,7 @@ use deciban::learn::{Classifier, Generative, Learner};
 use deciban::posterior::Prior;
 
 use super::Table as Data;
+use crate::output::say;
 use crate::table::{Table, number};
 
 /// 569 tumours × 30 measurements: UCI Breast Cancer Wisconsin (Diagnostic), CC BY 4.0.
@@ -31,8 +32,8 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
         _ => (1, 0),
     };
 
-    println!("Tumours, benign or malignant, by four measurements; every other one is kept for the test.");
-    println!("The evidence is computed once. Then each application brings its prior and its costs:\n");
+    say!("Tumours, benign or malignant, by four measurements; every other one is kept for the test.");
+    say!("The evidence is computed once. Then each application brings its prior and its costs:\n");
     let mut table = Table::new(["application", "malignant above", "missed", "false alarms", "cost per patient"]);
     for (name, prior, miss) in [
         ("a study: errors count alike", 0.37, 1.0),
@@ -55,11 +56,21 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
             format!("{threshold:+.1} dB"),
             number(confusion[malignant][benign], 4),
             number(confusion[benign][malignant], 4),
-            format!("{:.3}", e.expected_cost()),
+            format!("{:.3}", cost_per_patient(&confusion, &prior, &costs)),
         ];
         table.row(cells);
     }
-    print!("{table}");
-    println!("\nWith a costly miss the threshold falls by 30 decibans and doubtful tumours are treated.");
+    say!("{table}");
+    say!("\nWith a costly miss the threshold falls by 30 decibans and doubtful tumours are treated.");
     Ok(())
+}
+
+/// The expected cost where classes are as frequent as the prior says, whatever the test set's share.
+fn cost_per_patient(confusion: &[&[f64]], prior: &Prior, costs: &Costs) -> f64 {
+    let of_class = |(class, row): (usize, &&[f64])| {
+        let rows: f64 = row.iter().sum();
+        let cost: f64 = row.iter().enumerate().map(|(action, n)| n * costs.cost(action, class)).sum();
+        prior.probabilities()[class] * cost / rows
+    };
+    confusion.iter().enumerate().map(of_class).sum()
 }

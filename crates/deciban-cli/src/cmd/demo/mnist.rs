@@ -12,6 +12,7 @@ use deciban::transform::Step;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Target};
 
+use crate::output::say;
 use crate::progress::Progress;
 use crate::table::Table;
 
@@ -58,7 +59,7 @@ pub fn run(data: Option<PathBuf>) -> Result<()> {
             [name.to_string()].into_iter().chain(row.iter().map(|e| format!("{:.1}", (1000.0 * e).round() / 10.0))),
         );
     }
-    print!("{table}");
+    say!("{table}");
     Ok(())
 }
 

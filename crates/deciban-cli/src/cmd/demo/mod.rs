@@ -11,12 +11,14 @@ use clap::Args;
 use deciban::data::{Batch, Schema};
 use deciban::{Error, Result};
 
+use crate::output::say;
+
 /// Worked examples, on data inside the program
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban demo
   deciban demo height
-  deciban demo mnist --data ../shared/data/mnist")]
+  deciban demo mnist --data mnist/")]
 pub struct Demo {
     /// Which one; without a name, the list
     name: Option<String>,
@@ -43,9 +45,9 @@ const EXAMPLES: [Example; 4] = [
 impl Demo {
     pub fn run(self) -> Result<()> {
         let Some(name) = self.name else {
-            println!("Worked examples; run one with `deciban demo NAME`:\n");
+            say!("Worked examples; run one with `deciban demo NAME`:\n");
             for example in &EXAMPLES {
-                println!("  {:<8} {}", example.name, example.about);
+                say!("  {:<8} {}", example.name, example.about);
             }
             return Ok(());
         };

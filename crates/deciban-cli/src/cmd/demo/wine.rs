@@ -17,6 +17,7 @@ use deciban::{Error, Result};
 use super::Table as Data;
 use crate::cmd::inspect::forms;
 use crate::describe;
+use crate::output::say;
 use crate::table::{Table, number, percent};
 
 /// 178 wines × 13 measurements: UCI Wine (Forina et al.), CC BY 4.0.
@@ -51,14 +52,14 @@ fn evaluate(model: &GenerativeModel, test: &Data) -> Result<Evaluation> {
 fn all_columns() -> Result<()> {
     let wines = Data::parse(WINE, "Type", &[])?;
     let (train, test) = (wines.half(0), wines.half(1));
-    println!("178 wines of three kinds, 13 measurements each (UCI Wine). Every other wine is kept for the test.\n");
+    say!("178 wines of three kinds, 13 measurements each (UCI Wine). Every other wine is kept for the test.\n");
     let mut table = Table::new(["covariance", "shrinkage", "errors", "error rate", "log loss"]);
     for (name, covariance) in Structure::ALL {
         for shrinkage in [Strength::Fixed(0.0), Strength::Auto] {
             let model = fit(&train, covariance, shrinkage)?;
             let e = evaluate(&model, &test)?;
             let chosen = describe::gaussian(&model).map(|(family, _)| family.shrinkage).unwrap_or_default();
-            let shown = if shrinkage == Strength::Auto { format!("auto: {chosen}") } else { "0".into() };
+            let shown = if shrinkage == Strength::Auto { format!("standardised, auto: {chosen}") } else { "0".into() };
             table.row([
                 name.into(),
                 shown,
@@ -68,10 +69,10 @@ fn all_columns() -> Result<()> {
             ]);
         }
     }
-    print!("{table}");
+    say!("{table}");
 
     let model = fit(&train, Structure::Tied, Strength::Fixed(0.0))?;
-    println!("\nThe tied model in full:\n\n{}", describe::model(&model));
+    say!("\nThe tied model in full:\n\n{}", describe::model(&model));
     bottle(&model, &test, 11)
 }
 
@@ -79,11 +80,7 @@ fn all_columns() -> Result<()> {
 fn bottle(model: &GenerativeModel, test: &Data, row: usize) -> Result<()> {
     let classes = test.schema.classes();
     let evidence = model.evidence(&test.batch()?.slice(row..row + 1))?;
-    println!(
-        "Test bottle {} (a {}): what it says, and what to believe\n",
-        row + 1,
-        classes[test.classes[row] as usize]
-    );
+    say!("Test bottle {} (a {}): what it says, and what to believe\n", row + 1, classes[test.classes[row] as usize]);
     let mut table = Table::new([""].into_iter().chain(classes.iter().map(String::as_str)));
     let llr = (0..classes.len()).map(|k| format!("{:+.1}", decibans(evidence.llr(0, k))));
     table.row(["evidence, decibans".to_string()].into_iter().chain(llr));
@@ -94,7 +91,7 @@ fn bottle(model: &GenerativeModel, test: &Data, row: usize) -> Result<()> {
         let p = evidence.posterior(&prior).row(0);
         table.row([name.to_string()].into_iter().chain(p.iter().map(|p| format!("{p:.4}"))));
     }
-    print!("{table}");
+    say!("{table}");
     Ok(())
 }
 
@@ -109,15 +106,15 @@ fn two_columns(csv: &str, columns: [&str; 2], wine: &[f64]) -> Result<()> {
     for (title, table) in [("Barolo or not", &two), ("Three wines", &three)] {
         let model = fit(table, Structure::Tied, Strength::Fixed(0.0))?;
         let e = evaluate(&model, table)?;
-        println!("{title}, from {} and {}: {} of {} wrong\n", columns[0], columns[1], e.errors(), e.rows());
-        println!("{}", forms(&model)?);
+        say!("{title}, from {} and {}: {} of {} wrong\n", columns[0], columns[1], e.errors(), e.rows());
+        say!("{}", forms(&model)?);
         let evidence = model.evidence(&Batch::new(1).row_major(wine, 2)?)?;
         let p = evidence.posterior(model.prior()).row(0);
-        println!("A bottle with {} {} and {} {}:", columns[0], wine[0], columns[1], wine[1]);
+        say!("A bottle with {} {} and {} {}:", columns[0], wine[0], columns[1], wine[1]);
         for (class, p) in table.schema.classes().iter().zip(p) {
-            println!("  p({class}) = {p:.4}");
+            say!("  p({class}) = {p:.4}");
         }
-        println!();
+        say!("");
     }
     Ok(())
 }

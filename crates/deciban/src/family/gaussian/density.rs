@@ -371,7 +371,16 @@ impl Density for GaussianDensity {
             what,
             rows: (0..d).map(|j| (name(j), (0..self.classes()).map(|k| value(k, j)).collect())).collect(),
         };
-        let sd = |k: usize, j: usize| self.factor(k).covariance_diagonal(j).sqrt();
+        let sd = |k: usize, j: usize| {
+            // A Student variable with scale sΣ has covariance sΣ ν/(ν−2), where there is one.
+            let spread = |(nu, s): (f64, f64)| if nu > 2.0 { s * nu / (nu - 2.0) } else { f64::INFINITY };
+            let stretch = match &self.tails {
+                Tails::Normal => 1.0,
+                Tails::Joint(tails) => spread(tails[k]),
+                Tails::Columns(tails) => spread(tails[k][j]),
+            };
+            (self.factor(k).covariance_diagonal(j) * stretch).sqrt()
+        };
         vec![table("mean", &|k, j| self.means[k][j]), table("sd", &sd)]
     }
 

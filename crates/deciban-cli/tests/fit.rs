@@ -1,0 +1,346 @@
+//! `deciban fit`: what it learns, from what input, and what it refuses.
+
+mod common;
+
+use common::{Folder, Table, close, numbers, same_predictions, shared, texts, wine};
+
+/// Errors, log loss and Brier score on the training rows, unbiased covariances and the prior of the
+/// training data: `python3 reference/gaussian.py ../../../examples/wine.csv Type`.
+const WINE: [(&str, f64, f64, f64); 6] = [
+    ("full", 1.0, 0.006556784367304714, 0.005058102912274883),
+    ("tied", 0.0, 0.004740173081888593, 0.0009752299605970797),
+    ("diagonal", 2.0, 0.05107743734549824, 0.02741212976891336),
+    ("tied-diagonal", 6.0, 0.10139176267468153, 0.04921962393496441),
+    ("spherical", 49.0, 2.7546149920241976, 0.5186631214648961),
+    ("tied-spherical", 49.0, 2.351105844041939, 0.4981579792388714),
+];
+
+/// The same for the UCI iris table, `python3 reference/gaussian.py iris.data c4`.
+const IRIS: [(&str, f64, f64, f64); 6] = [
+    ("full", 3.0, 0.036340659285521305, 0.02304680571784155),
+    ("tied", 3.0, 0.04352960423679987, 0.028197627486880924),
+    ("diagonal", 6.0, 0.1103403150414907, 0.06601129719455423),
+    ("tied-diagonal", 6.0, 0.12861337435669679, 0.06450445316363718),
+    ("spherical", 12.0, 0.1685766116297794, 0.10078366964305874),
+    ("tied-spherical", 11.0, 0.19750757458648738, 0.10358185820833016),
+];
+
+fn check_reference(data: &str, columns: &[&str], read: &[&str], reference: &[(&str, f64, f64, f64)]) {
+    let folder = Folder::new();
+    for (covariance, errors, log_loss, brier) in reference {
+        let fit = ["fit", data, "--covariance", covariance, "--estimator", "unbiased", "-o", "m.deciban"];
+        assert_eq!(folder.ok(&[&fit, columns, read].concat()), "");
+        let figures = folder.json(&[&["evaluate", "m.deciban", data, "--json"], read].concat());
+        assert_eq!(figures["errors"].as_f64(), Some(*errors), "{covariance}");
+        close(figures["log_loss"].as_f64().unwrap(), *log_loss, 1e-11);
+        close(figures["brier"].as_f64().unwrap(), *brier, 1e-11);
+    }
+}
+
+#[test]
+fn every_covariance_of_the_wines_is_as_the_textbook_has_it() {
+    check_reference(&wine(), &["--target", "Type"], &[], &WINE);
+}
+
+#[test]
+fn every_covariance_of_the_irises_is_as_the_textbook_has_it() {
+    let Some(iris) = shared("data/iris/iris.data") else { return };
+    check_reference(&iris, &["--target", "c4"], &["--no-header"], &IRIS);
+}
+
+#[test]
+fn the_json_says_what_was_learned() {
+    let folder = Folder::new();
+    let report = folder.json(&["fit", &wine(), "--target", "Type", "--covariance", "tied", "--json"]);
+    assert_eq!(report["model"], "gaussian");
+    assert_eq!(report["options"][0]["covariance"], "tied");
+    assert_eq!(texts(&report["classes"]), ["Barbera", "Barolo", "Grignolino"]);
+    assert_eq!(report["rows"].as_f64(), Some(178.0));
+    assert_eq!(numbers(&report["class_rows"]), [48.0, 59.0, 71.0]);
+    assert_eq!(numbers(&report["prior"]), [48.0 / 178.0, 59.0 / 178.0, 71.0 / 178.0]);
+    assert_eq!(texts(&report["columns"]).len(), 13);
+    assert!(report["seconds"].as_f64().unwrap() >= 0.0);
+    assert!(folder.files().is_empty());
+}
+
+#[test]
+fn without_a_file_the_model_is_shown() {
+    let folder = Folder::new();
+    let (code, stdout, stderr) = folder.run(&["fit", &wine(), "-t", "Type", "--columns", "Alcohol,Hue"]);
+    assert_eq!((code, stderr.as_str()), (0, "The model was not saved: give -o FILE.\n"));
+    assert!(stdout.starts_with("gaussian, covariance full, estimator ml\n"), "{stdout}");
+    // By hand: 13.15375 and √(Σ(x−m)²/48) for the Barberas' alcohol.
+    let line = stdout.lines().find(|line| line.starts_with("Alcohol")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>()[1..4], ["13.15", "±", "0.525"]);
+}
+
+#[test]
+fn with_a_file_standard_output_stays_empty() {
+    let folder = Folder::new();
+    let (code, stdout, stderr) = folder.run(&["fit", &wine(), "-t", "Type", "-o", "wine.deciban"]);
+    assert_eq!((code, stdout.as_str()), (0, ""));
+    assert!(stderr.starts_with("wine.deciban: 178 rows, 13 columns, 3 classes, "), "{stderr}");
+    assert_eq!(folder.files(), ["wine.deciban"]);
+}
+
+/// The predictions for the wines of a model fitted with these arguments.
+fn predictions(folder: &Folder, fit: &[&str]) -> Table {
+    folder.ok(&[fit, &["-o", "m.deciban"]].concat());
+    folder.table(&["predict", "m.deciban", &wine(), "--evidence", "--density"])
+}
+
+#[test]
+fn many_files_a_glob_and_standard_input_are_one_table() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    let parts: Vec<String> = rows.chunks(50).map(|part| format!("{header}\n{}\n", part.join("\n"))).collect();
+    parts.iter().enumerate().for_each(|(i, part)| folder.write(&format!("part{i}.csv"), part));
+    let options = ["--target", "Type", "--covariance", "tied"];
+    let whole = predictions(&folder, &[&["fit", &wine()], &options[..]].concat());
+    let files = ["fit", "part0.csv", "part1.csv", "part2.csv", "part3.csv"];
+    same_predictions(&whole, &predictions(&folder, &[&files, &options[..]].concat()), 1e-9);
+    same_predictions(&whole, &predictions(&folder, &[&["fit", "part*.csv"], &options[..]].concat()), 1e-9);
+    // A pipe is cut where a file is: the same bits.
+    let piped = [&["fit", "-", "-o", "piped.deciban"], &options[..]].concat();
+    assert_eq!(folder.run_with(&piped, &text).0, 0);
+    assert_eq!(folder.table(&["predict", "piped.deciban", &wine(), "--evidence", "--density"]), whole);
+    // Two passes over a pipe.
+    assert_eq!(folder.run_with(&[&piped, &["--gaussianise"][..]].concat(), &text).0, 0);
+}
+
+#[test]
+fn a_fit_repeats_to_the_byte() {
+    let folder = Folder::new();
+    let model = |name: &str| {
+        folder.ok(&["fit", &wine(), "--target", "Type", "-o", name]);
+        folder.read(name)
+    };
+    let first = model("first.deciban");
+    for _ in 0..6 {
+        assert!(model("again.deciban") == first, "two fits of the same rows wrote different files");
+    }
+}
+
+#[test]
+fn labels_may_stand_elsewhere() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let (mut data, mut labels, mut one_hot) = (String::new(), String::new(), String::new());
+    for (i, line) in text.lines().enumerate() {
+        let (class, rest) = line.split_once(',').unwrap();
+        data += &format!("{rest}\n");
+        if i == 0 {
+            one_hot += &format!("Barbera,Barolo,Grignolino,{rest}\n");
+        } else {
+            labels += &format!("{class}\n");
+            let flags = ["Barbera", "Barolo", "Grignolino"].map(|name| if name == class { "1" } else { "0" });
+            one_hot += &format!("{},{rest}\n", flags.join(","));
+        }
+    }
+    folder.write("data.csv", data);
+    folder.write("labels.txt", labels);
+    folder.write("one-hot.csv", one_hot);
+    let column = predictions(&folder, &["fit", &wine(), "--target", "Type"]);
+    let apart = predictions(&folder, &["fit", "data.csv", "--labels", "labels.txt"]);
+    assert_eq!(column, apart);
+    assert_eq!(
+        folder.json(&["evaluate", "m.deciban", "data.csv", "--labels", "labels.txt", "--json"])["errors"],
+        folder.json(&["evaluate", "m.deciban", &wine(), "--labels", "labels.txt", "--json"])["errors"],
+    );
+    let names = "Barbera,Barolo,Grignolino";
+    assert_eq!(column, predictions(&folder, &["fit", "one-hot.csv", "--one-hot-target", names]));
+    let figures = folder.json(&["evaluate", "m.deciban", "one-hot.csv", "--one-hot-target", names, "--json"]);
+    assert_eq!(figures["errors"].as_f64(), Some(1.0));
+    folder.write("short.txt", "Barolo\nBarolo\n");
+    let message = folder.fails(&["fit", "data.csv", "--labels", "short.txt", "-o", "x.deciban"]);
+    assert_eq!(message, "short.txt: there are 2 labels for the 178 rows of data.csv: each row needs its own");
+}
+
+#[test]
+fn one_class_versus_the_rest() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let relabelled = text.replace("\nGrignolino,", "\nother,").replace("\nBarbera,", "\nother,");
+    folder.write("two.csv", relabelled);
+    let report = folder.json(&["fit", &wine(), "-t", "Type", "--versus-rest", "Barolo", "-o", "v.deciban", "--json"]);
+    assert_eq!(texts(&report["classes"]), ["not Barolo", "Barolo"]);
+    assert_eq!(numbers(&report["class_rows"]), [119.0, 59.0]);
+    folder.ok(&["fit", "two.csv", "-t", "Type", "-o", "two.deciban"]);
+    let versus = folder.table(&["predict", "v.deciban", &wine()]);
+    let two = folder.table(&["predict", "two.deciban", &wine()]);
+    for (a, b) in versus.numbers("p(Barolo)").into_iter().zip(two.numbers("p(Barolo)")) {
+        close(a, b, 1e-9);
+    }
+    // The three classes of the file are evaluated as two.
+    let figures = folder.json(&["evaluate", "v.deciban", &wine(), "--json"]);
+    assert_eq!((texts(&figures["classes"]), figures["rows"].as_f64()), (vec!["not Barolo", "Barolo"], Some(178.0)));
+    let message = folder.fails(&["fit", &wine(), "-t", "Type", "--versus-rest", "Merlot", "-o", "x.deciban"]);
+    assert!(message.starts_with("no row has the class `Merlot`"), "{message}");
+}
+
+#[test]
+fn columns_are_chosen_and_left_out() {
+    let folder = Folder::new();
+    let names = |options: &[&str]| {
+        let report = folder.json(&[&["fit", &wine(), "-t", "Type", "--json"], options].concat());
+        texts(&report["columns"]).iter().map(|name| name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["--columns", "Hue,Alcohol"]), ["Hue", "Alcohol"]);
+    assert_eq!(names(&["--ignore", "Proline,Ash"]).len(), 11);
+    let message = folder.fails(&["fit", &wine(), "-t", "Type", "--ignore", "Prolin"]);
+    assert_eq!(message, "--ignore: there is no column `Prolin`: did you mean `Proline`?");
+}
+
+#[test]
+fn weight_two_is_the_row_twice() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let weight = |i: usize| 1 + i % 2;
+    let mut weighted = format!("{},w\n", lines[0]);
+    let mut repeated = format!("{}\n", lines[0]);
+    for (i, line) in lines[1..].iter().enumerate() {
+        weighted += &format!("{line},{}\n", weight(i));
+        repeated += &format!("{line}\n").repeat(weight(i));
+    }
+    folder.write("weighted.csv", weighted);
+    folder.write("repeated.csv", repeated);
+    let a = predictions(&folder, &["fit", "weighted.csv", "-t", "Type", "--weight", "w"]);
+    let b = predictions(&folder, &["fit", "repeated.csv", "-t", "Type"]);
+    same_predictions(&a, &b, 1e-9);
+}
+
+#[test]
+fn the_prior_of_the_model_is_only_its_default() {
+    let folder = Folder::new();
+    let fit = ["fit", &wine(), "-t", "Type", "--columns", "Alcohol,Hue", "-o"];
+    folder.ok(&[&fit[..], &["empirical.deciban"]].concat());
+    folder.ok(&[&fit[..], &["uniform.deciban", "--prior", "uniform"]].concat());
+    let predict = |model: &str, prior: &[&str]| folder.ok(&[&["predict", model, &wine()], prior].concat());
+    let (own, uniform) = (predict("uniform.deciban", &[]), ["--prior", "uniform"]);
+    assert_eq!(own, predict("empirical.deciban", &uniform));
+    assert_ne!(own, predict("empirical.deciban", &[]));
+    assert_eq!(predict("uniform.deciban", &["--prior", "empirical"]), predict("empirical.deciban", &[]));
+}
+
+#[test]
+fn regularisation_and_linear_maps() {
+    let folder = Folder::new();
+    let options = |more: &[&str]| {
+        let report = folder.json(&[&["fit", &wine(), "-t", "Type", "-o", "m.deciban", "--json"], more].concat());
+        report["options"][0].clone()
+    };
+    // Fewer than five rows per column: some regularisation is better than none.
+    for name in ["shrinkage", "pooling"] {
+        let auto = options(&["--standardise", &format!("--{name}"), "auto"]);
+        let chosen: f64 = auto[name].as_str().unwrap().parse().unwrap();
+        assert!(chosen > 0.0 && chosen < 1.0, "{auto}");
+    }
+    // Shrunk all the way, every covariance is a multiple of the identity: the spherical model.
+    options(&["--shrinkage", "1"]);
+    let shrunk = folder.table(&["predict", "m.deciban", &wine(), "--evidence"]);
+    options(&["--covariance", "spherical"]);
+    same_predictions(&shrunk, &folder.table(&["predict", "m.deciban", &wine(), "--evidence"]), 1e-9);
+    // Pooled all the way, it is the tied one.
+    options(&["--pooling", "1"]);
+    let pooled = folder.table(&["predict", "m.deciban", &wine(), "--evidence"]);
+    options(&["--covariance", "tied"]);
+    let tied = folder.table(&["predict", "m.deciban", &wine(), "--evidence"]);
+    same_predictions(&pooled, &tied, 1e-9);
+    // Discriminant directions keep all that a tied model can tell (Fisher): its LLRs stay.
+    options(&["--covariance", "tied", "--lda", "2"]);
+    same_predictions(&tied, &folder.table(&["predict", "m.deciban", &wine(), "--evidence"]), 1e-8);
+    // So does standardising, whose Jacobian cancels between classes.
+    options(&["--covariance", "tied", "--standardise"]);
+    same_predictions(&tied, &folder.table(&["predict", "m.deciban", &wine(), "--evidence"]), 1e-9);
+    let steps = options(&["--standardise", "--pca", "5", "--lda", "2"])["steps"].clone();
+    assert_eq!(steps, serde_json::json!(["standardise", {"pca": 5}, {"lda": 2}]));
+    // A strong penalty leaves no correlation: the diagonal model.
+    options(&["--sparse-precision", "0.99"]);
+    let sparse = folder.table(&["predict", "m.deciban", &wine(), "--evidence"]);
+    options(&["--covariance", "diagonal"]);
+    same_predictions(&sparse, &folder.table(&["predict", "m.deciban", &wine(), "--evidence"]), 1e-9);
+    for more in [&["--gaussianise"][..], &["--estimator", "bayes"]] {
+        options(more);
+        let errors = folder.json(&["evaluate", "m.deciban", &wine(), "--json"])["errors"].as_f64().unwrap();
+        assert!(errors <= 4.0, "{more:?}: {errors}");
+    }
+}
+
+#[test]
+fn wrong_input_is_told_with_its_place() {
+    let folder = Folder::new();
+    let fails = |args: &[&str]| folder.fails(&[&["fit"], args, &["-o", "m.deciban"]].concat());
+    let wine = wine();
+    assert_eq!(
+        fails(&[&wine, "-t", "Typ"]),
+        format!("{wine}: there is no column `Typ` for the target: did you mean `Type`?")
+    );
+    let message = fails(&[&wine]);
+    assert!(
+        message.starts_with("--target: name the column of the classes; the columns are `Type`, `Alcohol`"),
+        "{message}"
+    );
+    assert_eq!(fails(&["none.csv", "-t", "t"]), "none.csv: there is no such file");
+    folder.write("single.csv", "x,t\n1,a\n2,a\n3,a\n");
+    let single = "the target `t` has a single class, `a`: a classifier needs at least two";
+    assert_eq!(fails(&["single.csv", "-t", "t"]), single);
+    folder.write("ragged.csv", "x,y,t\n1,2,a\n\n2,3\n");
+    let ragged = "ragged.csv:4: the row has 2 fields, the header has 3: mend the row, or give --separator";
+    assert_eq!(fails(&["ragged.csv", "-t", "t"]), ragged);
+    folder.write("word.csv", "x,y,t\n1,2,a\n2,abc,b\n");
+    let word = "word.csv:3: column `y`: `abc` is not a number: --number made this column a number column";
+    assert_eq!(fails(&["word.csv", "-t", "t", "--number", "y"]), word);
+    let message = fails(&["word.csv", "-t", "t"]);
+    assert!(message.contains("column `y`"), "{message}");
+    folder.write("hole.csv", "x,y,t\n1,2,a\n,4,b\n3,1,a\n2,2,b\n1,5,b\n");
+    let message = fails(&["hole.csv", "-t", "t"]);
+    assert!(message.starts_with("hole.csv:3: column `x`: the cell is missing; a full or tied covariance"), "{message}");
+    folder.write("constant.csv", "x,y,t\n1,2,a\n2,2,a\n3,1,b\n4,3,b\n9,2,a\n");
+    let message = fails(&["constant.csv", "-t", "t"]);
+    assert!(
+        message.starts_with("the covariance of class `a` is singular: these columns do not vary: `y`"),
+        "{message}"
+    );
+    let stats = fails(&[&wine, "-t", "Type", "--pooling", "0.1", "--covariance", "tied"]);
+    assert_eq!(stats, "--pooling: a tied covariance is pooled already: drop the option");
+}
+
+#[test]
+fn a_failed_fit_leaves_the_old_model_alone() {
+    let folder = Folder::with_model(&[]);
+    let before = folder.read("wine.deciban");
+    folder.fails(&["fit", &wine(), "-t", "Typ", "-o", "wine.deciban"]);
+    folder.fails(&["fit", &wine(), "-t", "Type", "--pca", "99", "-o", "wine.deciban"]);
+    assert!(folder.read("wine.deciban") == before);
+}
+
+#[test]
+fn a_missing_cell_costs_a_diagonal_model_that_cell_only() {
+    let folder = Folder::new();
+    folder.write("hole.csv", "x,y,t\n1,2,a\n?,4,a\n3,1,a\n2,2,b\n1,NA,b\n6,9,b\n");
+    folder.ok(&["fit", "hole.csv", "-t", "t", "--covariance", "diagonal", "-o", "m.deciban"]);
+    let classes = folder.json(&["inspect", "m.deciban", "--json"])["classes"].clone();
+    assert_eq!(numbers(&classes[0]["mean"]), [2.0, 7.0 / 3.0]);
+    assert_eq!(numbers(&classes[1]["mean"]), [3.0, 5.5]);
+    close(classes[1]["covariance"][1][1].as_f64().unwrap(), 12.25, 1e-12);
+}
+
+#[test]
+fn wrong_usage_has_code_two() {
+    let folder = Folder::new();
+    for (options, word) in [
+        (&["--covariance", "round"][..], "tied-diagonal"),
+        (&["--shrinkage", "2"], "give a number from 0 to 1, or auto"),
+        (&["--model", "magic"], "gaussian"),
+        (&["--estimator", "map"], "unbiased"),
+        (&["--prior", "half"], "give uniform, empirical, or CLASS=P"),
+        (&["--no-such-option"], "--no-such-option"),
+    ] {
+        let message = folder.misused(&[&["fit", &wine(), "-t", "Type", "-o", "m.deciban"], options].concat());
+        assert!(message.contains(word), "{message}");
+    }
+    folder.misused(&["fit"]);
+}

@@ -1,0 +1,251 @@
+//! `deciban predict`: decisions, posteriors and evidence, under any prior and costs.
+
+mod common;
+
+use common::{Folder, Table, close, numbers, records, same_predictions, wine};
+
+const CLASSES: [&str; 3] = ["Barbera", "Barolo", "Grignolino"];
+
+/// The posterior of each class, row by row.
+fn posteriors(table: &Table) -> Vec<[f64; 3]> {
+    let columns = CLASSES.map(|class| table.numbers(&format!("p({class})")));
+    (0..table.rows.len()).map(|i| [columns[0][i], columns[1][i], columns[2][i]]).collect()
+}
+
+#[test]
+fn posteriors_sum_to_one_and_the_largest_decides() {
+    let folder = Folder::with_model(&[]);
+    let table = folder.table(&["predict", "wine.deciban", &wine()]);
+    assert_eq!(table.header, ["decision", "p(Barbera)", "p(Barolo)", "p(Grignolino)"]);
+    assert_eq!(table.rows.len(), 178);
+    for (p, decision) in posteriors(&table).iter().zip(table.texts("decision")) {
+        close(p.iter().sum(), 1.0, 1e-12);
+        let best = (0..3).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
+        assert_eq!(decision, CLASSES[best]);
+    }
+}
+
+#[test]
+fn a_prior_moves_log_odds_by_its_own() {
+    let folder = Folder::with_model(&[]);
+    let predict = |prior: &str| folder.table(&["predict", "wine.deciban", &wine(), "--prior", prior, "--evidence"]);
+    let (uniform, skewed) = (predict("uniform"), predict("Barolo=0.1,Barbera=0.75,Grignolino=0.15"));
+    for (p, q) in posteriors(&uniform).iter().zip(posteriors(&skewed)) {
+        close((q[1] / q[0]).ln() - (p[1] / p[0]).ln(), (0.1f64 / 0.75).ln(), 1e-9);
+        close((q[2] / q[0]).ln() - (p[2] / p[0]).ln(), (0.15f64 / 0.75).ln(), 1e-9);
+    }
+    // The evidence does not move at all.
+    for class in CLASSES {
+        let name = format!("evidence({class})");
+        assert_eq!(uniform.texts(&name), skewed.texts(&name));
+    }
+    // Classes that are not named share the rest as the training data had them: 48 to 71.
+    let share = 0.9 / (48.0 + 71.0);
+    let given = format!("Barolo=0.1,Barbera={},Grignolino={}", 48.0 * share, 71.0 * share);
+    same_predictions(&predict("Barolo=0.1"), &predict(&given), 1e-12);
+}
+
+#[test]
+fn a_class_of_prior_zero_is_never_decided() {
+    let folder = Folder::with_model(&[]);
+    let table = folder.table(&["predict", "wine.deciban", &wine(), "--prior", "Barolo=0"]);
+    assert!(table.texts("p(Barolo)").iter().all(|p| p == "0"));
+    assert!(!table.texts("decision").contains(&"Barolo".to_string()));
+}
+
+#[test]
+fn evidence_is_the_ratio_to_the_mean_of_the_others() {
+    let folder = Folder::with_model(&[]);
+    let table = folder.table(&["predict", "wine.deciban", &wine(), "--prior", "uniform", "--evidence"]);
+    let columns = CLASSES.map(|class| table.numbers(&format!("evidence({class})")));
+    for (i, p) in posteriors(&table).iter().enumerate() {
+        for k in 0..3 {
+            // Under a uniform prior posteriors are in proportion to likelihoods.
+            let others = (p.iter().sum::<f64>() - p[k]) / 2.0;
+            let decibans = 10.0 * (p[k] / others).log10();
+            // The sum of the others cancels where the class has nearly all.
+            if p[k] < 0.999 {
+                close(columns[k][i], decibans, 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn density_is_that_of_the_mixture() {
+    let folder = Folder::with_model(&[]);
+    let table = folder.table(&["predict", "wine.deciban", &wine(), "--density"]);
+    let model = folder.json(&["inspect", "wine.deciban", "--json"]);
+    for (row, log_p) in records(&wine()).iter().zip(table.numbers("log p(x)")) {
+        let x = [row["Alcohol"].parse::<f64>().unwrap(), row["Hue"].parse().unwrap()];
+        let mut density = 0.0;
+        for class in model["classes"].as_array().unwrap() {
+            let (mean, s) = (numbers(&class["mean"]), &class["covariance"]);
+            let s = [numbers(&s[0]), numbers(&s[1])];
+            let determinant = s[0][0] * s[1][1] - s[0][1] * s[1][0];
+            let (u, v) = (x[0] - mean[0], x[1] - mean[1]);
+            let q = (s[1][1] * u * u - 2.0 * s[0][1] * u * v + s[0][0] * v * v) / determinant;
+            let normal = (-0.5 * q).exp() / (2.0 * std::f64::consts::PI * determinant.sqrt());
+            density += class["prior"].as_f64().unwrap() * normal;
+        }
+        close(log_p, density.ln(), 1e-9);
+    }
+}
+
+/// `costs[action][class]`.
+fn check_decisions(table: &Table, actions: &[&str], costs: &[[f64; 3]]) {
+    let risks = table.numbers("risk");
+    for ((p, decision), risk) in posteriors(table).iter().zip(table.texts("decision")).zip(risks) {
+        let expected: Vec<f64> = costs.iter().map(|row| row.iter().zip(p).map(|(c, p)| c * p).sum()).collect();
+        let best = (0..actions.len()).min_by(|&a, &b| expected[a].total_cmp(&expected[b])).unwrap();
+        assert_eq!(decision, actions[best], "{expected:?}");
+        close(risk, expected[best], 1e-12);
+    }
+}
+
+#[test]
+fn costs_and_reject_decide_by_expected_cost() {
+    let folder = Folder::with_model(&[]);
+    let predict = |more: &[&str]| folder.table(&[&["predict", "wine.deciban", &wine()], more].concat());
+    // A true Barolo taken for a Barbera costs 10.
+    let inline = predict(&["--costs", "Barolo>Barbera=10", "--reject", "0.2"]);
+    let costs = [[0.0, 10.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.2; 3]];
+    check_decisions(&inline, &["Barbera", "Barolo", "Grignolino", "reject"], &costs);
+    let decisions = inline.texts("decision");
+    assert!(decisions.contains(&"reject".to_string()) && decisions.contains(&"Barolo".to_string()));
+    // A file: actions of its own, classes in an order of its own.
+    folder.write("costs.csv", "action,Grignolino,Barolo,Barbera\nsell,1,0,1\nkeep,0.3,2,0.5\n");
+    let file = predict(&["--costs", "costs.csv"]);
+    check_decisions(&file, &["sell", "keep"], &[[1.0, 0.0, 1.0], [0.5, 2.0, 0.3]]);
+    let file = predict(&["--costs", "costs.csv", "--reject", "0.1"]);
+    let costs = [[1.0, 0.0, 1.0], [0.5, 2.0, 0.3], [0.1; 3]];
+    check_decisions(&file, &["sell", "keep", "reject"], &costs);
+    // Without costs there is no such column.
+    assert!(!predict(&[]).header.contains(&"risk".to_string()));
+}
+
+#[test]
+fn wrong_priors_and_costs_name_the_classes() {
+    let folder = Folder::with_model(&[]);
+    let fails = |more: &[&str]| folder.fails(&[&["predict", "wine.deciban", &wine(), "-o", "out.csv"], more].concat());
+    let known = "the classes are `Barbera`, `Barolo`, `Grignolino`";
+    assert_eq!(fails(&["--prior", "Merlot=0.1"]), format!("--prior: there is no class `Merlot`: {known}"));
+    assert_eq!(fails(&["--prior", "Barolo=0.1,Barolo=0.2"]), "--prior: class `Barolo` is given twice");
+    assert_eq!(fails(&["--prior", "Barolo=1.5"]), "prior: the probabilities sum to 1.5, not to 1");
+    assert_eq!(fails(&["--prior", "Barolo=-1"]), "prior: -1 is not a number of at least 0");
+    assert_eq!(fails(&["--costs", "Barolo>Merlot=3"]), format!("--costs: there is no class `Merlot`: {known}"));
+    let message = fails(&["--costs", "none.csv"]);
+    assert_eq!(message, "--costs: `none.csv` is neither a file nor of the form TRUE>DECIDED=COST,...");
+    folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0\n");
+    assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: 3 fields, not 4");
+    folder.write("costs.csv", "action,Barolo,Barbera\nsell,1,0\n");
+    let message = fails(&["--costs", "costs.csv"]);
+    assert_eq!(message, "costs.csv:1: the header must be `action` and then each class once");
+    folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0,much\n");
+    assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: `much` is not a cost");
+    folder.misused(&["predict", "wine.deciban", &wine(), "--prior", "Barolo"]);
+    folder.misused(&["predict", "wine.deciban", &wine(), "--prior", "Barolo=much"]);
+    folder.misused(&["predict", "wine.deciban"]);
+}
+
+#[test]
+fn standard_input_files_and_output_files_agree() {
+    let folder = Folder::with_model(&[]);
+    let direct = folder.ok(&["predict", "wine.deciban", &wine(), "--evidence"]);
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let (code, piped, stderr) = folder.run_with(&["predict", "wine.deciban", "-", "--evidence"], &text);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(piped == direct);
+    assert_eq!(folder.ok(&["predict", "wine.deciban", &wine(), "--evidence", "-o", "out.csv"]), "");
+    assert!(folder.read("out.csv") == direct.as_bytes());
+    assert_eq!(folder.files(), ["out.csv", "wine.deciban"]);
+    // Two files: the rows of the one, then those of the other.
+    let twice = folder.ok(&["predict", "wine.deciban", &wine(), &wine(), "--evidence"]);
+    let (_, rows) = direct.split_once('\n').unwrap();
+    assert!(twice == format!("{direct}{rows}"));
+}
+
+#[test]
+fn json_lines_carry_the_same_numbers() {
+    let folder = Folder::with_model(&[]);
+    let options = ["predict", "wine.deciban", &wine(), "--evidence", "--density", "--reject", "0.1"];
+    let table = folder.table(&options);
+    let json = folder.ok(&[&options[..], &["--json"]].concat());
+    assert_eq!(json.lines().count(), 178);
+    for (line, row) in json.lines().zip(&table.rows) {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(object["decision"], row[0].as_str());
+        for (name, cell) in table.header.iter().zip(row).skip(1) {
+            assert_eq!(object[name].as_f64(), Some(cell.parse().unwrap()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_found_by_name() {
+    let folder = Folder::with_model(&[]);
+    folder.write("a.csv", "Alcohol,Hue\n13.2,1.05\n12.1,0.8\n");
+    folder.write("b.csv", "note,Hue,colour,Alcohol\nx,1.05,red,13.2\ny,0.8,red,12.1\n");
+    let predict = |file: &str| folder.ok(&["predict", "wine.deciban", file]);
+    assert_eq!(predict("a.csv"), predict("b.csv"));
+    folder.write("c.csv", "Alcohol,Colour\n13.2,1.05\n");
+    let message = folder.fails(&["predict", "wine.deciban", "c.csv", "-o", "out.csv"]);
+    assert_eq!(message, "c.csv: the model needs a column `Hue` that the input does not have");
+    folder.write("d.csv", "Alcohol,Hue\n13.2,1.05\n12,dark\n");
+    let message = folder.fails(&["predict", "wine.deciban", "d.csv", "-o", "out.csv"]);
+    assert_eq!(message, "d.csv:3: column `Hue`: `dark` is not a number: the model knows this column as numbers");
+}
+
+#[test]
+fn a_missing_cell_is_integrated_out() {
+    // The marginal of a Gaussian is the Gaussian of the other columns.
+    let both = Folder::with_model(&[]);
+    both.ok(&["fit", &wine(), "-t", "Type", "--columns", "Alcohol", "-o", "alcohol.deciban"]);
+    both.write("hole.csv", "Alcohol,Hue\n13.2,\n12.1,?\n13.9,NA\n");
+    let more = ["hole.csv", "--evidence", "--density"];
+    let marginal = both.table(&[&["predict", "wine.deciban"], &more[..]].concat());
+    let single = both.table(&[&["predict", "alcohol.deciban"], &more[..]].concat());
+    same_predictions(&marginal, &single, 1e-9);
+    // A row without cells says nothing: posterior is prior.
+    both.write("empty.csv", "Alcohol,Hue\n?,?\n");
+    let nothing = both.table(&["predict", "wine.deciban", "empty.csv", "--evidence"]);
+    close(nothing.numbers("p(Barbera)")[0], 48.0 / 178.0, 1e-12);
+    assert_eq!(nothing.numbers("evidence(Barolo)"), [0.0]);
+}
+
+#[test]
+fn damaged_and_foreign_models_are_refused() {
+    let folder = Folder::with_model(&[]);
+    let model = folder.read("wine.deciban");
+    let fails = |name: &str| folder.fails(&["predict", name, &wine(), "-o", "out.csv"]);
+    for length in [0, 4, 100, model.len() - 8] {
+        folder.write("cut.deciban", &model[..length]);
+        let message = fails("cut.deciban");
+        assert!(message.starts_with("cut.deciban: this is not a deciban file, or it is damaged"), "{message}");
+    }
+    let mut newer = model.clone();
+    let at = newer.windows(11).position(|w| w == br#"version\":1"#).map(|at| at + 10).unwrap();
+    newer[at] = b'9';
+    folder.write("newer.deciban", &newer);
+    let message = "newer.deciban: the file has format 9, this program knows up to 1: update deciban";
+    assert_eq!(fails("newer.deciban"), message);
+    let message = fails(&wine());
+    assert!(message.contains("this is not a deciban file"), "{message}");
+    folder.ok(&["stats", &wine(), "-t", "Type", "-o", "wine.stats"]);
+    assert_eq!(fails("wine.stats"), "wine.stats: this is a statistics file, not a model file");
+    let message = fails("none.deciban");
+    assert!(message.starts_with("none.deciban: "), "{message}");
+    let message = folder.fails(&["predict", "wine.deciban", "none.csv", "-o", "out.csv"]);
+    assert_eq!(message, "none.csv: there is no such file");
+}
+
+#[test]
+fn an_output_that_fails_halfway_leaves_no_file() {
+    let folder = Folder::with_model(&[]);
+    // Enough rows for several blocks before the wrong one.
+    let mut text = "Alcohol,Hue\n".to_string() + &"13.2,1.05\n".repeat(200_000);
+    text += "13.2,dark\n";
+    folder.write("long.csv", text);
+    let message = folder.fails(&["predict", "wine.deciban", "long.csv", "-o", "out.csv"]);
+    assert!(message.starts_with("long.csv:200002: column `Hue`: `dark` is not a number"), "{message}");
+}
