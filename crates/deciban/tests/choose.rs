@@ -36,7 +36,7 @@ fn held_out(table: &Table, family: &Gaussian, seed: u64) -> f64 {
 fn chosen(table: &Table, family: &Gaussian, seed: u64) -> (Strength, Strength) {
     let learner = table.learner(family.clone()).folds(FOLDS as usize, seed);
     let model = learner.learn(&table.memory()).unwrap();
-    let AnyFamily::Gaussian(settled) = &model.blocks()[0].block.family;
+    let AnyFamily::Gaussian(settled) = &model.blocks()[0].block.family else { panic!("the block is not Gaussian") };
     (settled.shrinkage, settled.pooling)
 }
 

@@ -4,9 +4,13 @@
 //! class. To add one: write its file, implement [`Family`] and [`Density`], and add one line to
 //! the list at the end of this file.
 
+pub mod categorical;
+pub mod counts;
 pub mod covariance;
 pub mod gaussian;
 pub mod normal;
+#[cfg(test)]
+mod testing;
 
 use serde::{Deserialize, Serialize};
 
@@ -235,4 +239,5 @@ fn different() -> crate::Error {
 // Every family of the library, one line each.
 families! {
     "gaussian" Gaussian: gaussian::Gaussian,
+    "categorical" Categorical: categorical::Categorical,
 }

@@ -116,7 +116,7 @@ pub fn evidence_of(model: &GenerativeModel, row: &[f64]) -> Evidence {
 
 /// The density of a model's only block.
 pub fn density(model: &GenerativeModel) -> &GaussianDensity {
-    let AnyDensity::Gaussian(density) = &model.blocks()[0].density;
+    let AnyDensity::Gaussian(density) = &model.blocks()[0].density else { panic!("the block is not Gaussian") };
     density
 }
 
