@@ -4,6 +4,7 @@
 //! class. To add one: write its file, implement [`Family`] and [`Density`], and add one line to
 //! the list at the end of this file.
 
+pub mod bernoulli;
 pub mod categorical;
 pub mod counts;
 pub mod covariance;
@@ -240,4 +241,5 @@ fn different() -> crate::Error {
 families! {
     "gaussian" Gaussian: gaussian::Gaussian,
     "categorical" Categorical: categorical::Categorical,
+    "bernoulli" Bernoulli: bernoulli::Bernoulli,
 }

@@ -33,10 +33,15 @@ pub fn observe<F: Family>(family: &F, columns: &[&[u32]], weights: Option<&[f64]
     if let Some(weights) = weights {
         batch = batch.weights(weights)?;
     }
-    let places: Vec<usize> = (0..columns.len()).collect();
-    let cells = Cells::new(&batch, &places, Rows::Range(0..batch.rows()));
-    let mut statistic = family.empty(columns.len());
-    family.observe(&mut statistic, &cells, &numbered(columns.len()))?;
+    observe_batch(family, &batch)
+}
+
+/// The statistic of the rows of a batch.
+pub fn observe_batch<F: Family>(family: &F, batch: &Batch<'_>) -> Result<F::Statistic> {
+    let places: Vec<usize> = (0..batch.width()).collect();
+    let cells = Cells::new(batch, &places, Rows::Range(0..batch.rows()));
+    let mut statistic = family.empty(batch.width());
+    family.observe(&mut statistic, &cells, &numbered(batch.width()))?;
     Ok(statistic)
 }
 
