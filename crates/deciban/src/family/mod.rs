@@ -10,8 +10,10 @@ pub mod counts;
 pub mod covariance;
 pub mod gaussian;
 pub mod normal;
+pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod tree;
 
 use serde::{Deserialize, Serialize};
 
@@ -242,4 +244,6 @@ families! {
     "gaussian" Gaussian: gaussian::Gaussian,
     "categorical" Categorical: categorical::Categorical,
     "bernoulli" Bernoulli: bernoulli::Bernoulli,
+    "table" Table: table::Table,
+    "tree" Tree: tree::Tree,
 }
