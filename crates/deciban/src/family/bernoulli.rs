@@ -103,29 +103,47 @@ impl Presence {
         let Presence::Words { weight, present } = self else { return Err(mixed()) };
         let mut weights = Vec::new();
         x.read_weights(&mut weights);
-        let mut beyond = None;
-        texts.0.for_each(texts.1, |i, word, count| {
-            let word = word as usize;
-            if count > threshold {
-                if word >= present.len() {
-                    if word >= MOST_LEVELS {
-                        beyond = Some((i, word));
-                        return;
-                    }
-                    present.resize(word + 1, 0.0);
-                }
-                present[word] += weights[i];
-            }
-        });
-        *weight += weights.iter().sum::<f64>();
-        match beyond {
-            None => Ok(()),
-            Some((i, word)) => Err(Error::Schema(format!(
-                "row {}: there is a word with the number {word}, and {MOST_LEVELS} are too many to learn from",
-                x.row_number(i) + 1
-            ))),
+        let (words, terms) = extent(texts);
+        if words > MOST_LEVELS {
+            return Err(Error::Schema(format!(
+                "there is a word with the number {}, and {MOST_LEVELS} are too many to learn from",
+                words - 1
+            )));
         }
+        if present.len() < words {
+            add(present, &vec![0.0; words]);
+        }
+        match x.weighted() || terms < words {
+            true => count_words(&mut present[..], texts, threshold, |n, i| *n += weights[i]),
+            // Half as wide as weights, so that the table of a class stays in the second-level cache.
+            false => {
+                let mut counts = vec![0u32; words];
+                count_words(&mut counts, texts, threshold, |n, _| *n += 1);
+                present.iter_mut().zip(&counts).for_each(|(n, &count)| *n += count as f64);
+            }
+        }
+        *weight += weights.iter().sum::<f64>();
+        Ok(())
     }
+}
+
+/// One more than the largest word of the texts, and how many counts they store.
+fn extent(texts: (Sparse<'_>, &Rows<'_>)) -> (usize, usize) {
+    let (mut largest, mut terms) = (None, 0);
+    texts.0.for_each(texts.1, |_, word, _| {
+        largest = largest.max(Some(word));
+        terms += 1;
+    });
+    (largest.map_or(0, |word| word as usize + 1), terms)
+}
+
+/// Calls `add` on the place of each word that text `i` has.
+fn count_words<N>(table: &mut [N], texts: (Sparse<'_>, &Rows<'_>), threshold: f64, add: impl Fn(&mut N, usize)) {
+    texts.0.for_each(texts.1, |i, word, count| {
+        if let (true, Some(n)) = (count > threshold, table.get_mut(word as usize)) {
+            add(n, i);
+        }
+    });
 }
 
 /// The weights of cells above the threshold, and of those not above it.
