@@ -9,11 +9,12 @@ use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Sparse, T
 use deciban::engine::{Engine, Memory};
 use deciban::family::bernoulli::Bernoulli;
 use deciban::family::categorical::Categorical;
+use deciban::family::table::Table;
 use deciban::family::tree::Tree;
 use deciban::family::{AnyDensity, AnyFamily, Density, Family, Names};
 use deciban::learn::{Block, Summarise, Summary};
 use deciban::numerics::hash;
-use deciban::pass::Pass;
+use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes, to_bytes};
 use deciban::statistic::Statistic;
 use serde_json::Value;
 
@@ -244,5 +245,41 @@ fn a_tree_tells_mushrooms_apart() {
         let tree = cross_validated(&table, AnyFamily::Tree(Tree::default()), seed);
         println!("tree {tree} errors in 8124, naive Bayes {naive}");
         assert!(tree <= 8 && naive > 100, "tree {tree}, naive Bayes {naive}");
+    }
+}
+
+/// An engine that carries only bytes leaves the same statistic, and a stored density scores the same.
+#[test]
+fn passes_and_densities_travel_as_bytes() {
+    let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+    let codes: Vec<Vec<u32>> = (0..3)
+        .map(|j| (0..300).map(|i| hash(j, i) % 5).map(|code| if code == 4 { MISSING } else { code as u32 }).collect())
+        .collect();
+    let labels: Vec<u32> = (0..300).map(|i| (hash(9, i) % 2) as u32).collect();
+    let table = Categories { names, levels: vec![vec!["l".into(); 4]; 3], codes, labels };
+    for family in [
+        AnyFamily::Categorical(Categorical { level_pseudo_counts: Some(vec![vec![0.5; 4]]), ..Categorical::default() }),
+        AnyFamily::Table(Table::default()),
+        AnyFamily::Tree(Tree { back_off: Some(2.0), ..Tree::default() }),
+    ] {
+        let pass = Summarise { blocks: vec![table.block(family.clone())], folds: 1, seed: 0 };
+        let batch = table.batch();
+        let mut whole = pass.empty();
+        pass.observe(&mut whole, &batch).unwrap();
+        let bytes = pass_to_bytes(&pass).unwrap();
+        let (mut a, mut b) = (accumulator(&bytes).unwrap(), accumulator(&bytes).unwrap());
+        a.observe(&batch.slice(0..120)).unwrap();
+        b.observe(&batch.slice(120..300)).unwrap();
+        a.merge(&b.state().unwrap()).unwrap();
+        let carried: Summary = from_bytes(&a.state().unwrap()).unwrap();
+        let rows: Vec<u32> = (0..300).collect();
+        let scores = |summary: &Summary| {
+            let density = fit(&family, &summary.block(0).unwrap(), &table.schema());
+            let stored: AnyDensity = from_bytes(&to_bytes(&density).unwrap()).unwrap();
+            let scores = joint(&density, &summary.weights(), &batch, &rows);
+            assert_eq!(joint(&stored, &summary.weights(), &batch, &rows), scores);
+            scores
+        };
+        assert_eq!(scores(&carried), scores(&whole));
     }
 }

@@ -129,12 +129,12 @@ impl Presence {
 
 /// One more than the largest word of the texts, and how many counts they store.
 fn extent(texts: (Sparse<'_>, &Rows<'_>)) -> (usize, usize) {
-    let (mut largest, mut terms) = (None, 0);
+    let (mut words, mut terms) = (0, 0);
     texts.0.for_each(texts.1, |_, word, _| {
-        largest = largest.max(Some(word));
+        words = words.max(word as usize + 1);
         terms += 1;
     });
-    (largest.map_or(0, |word| word as usize + 1), terms)
+    (words, terms)
 }
 
 /// Calls `add` on the place of each word that text `i` has.
