@@ -9,6 +9,7 @@ pub mod categorical;
 pub mod counts;
 pub mod covariance;
 pub mod gaussian;
+pub mod multinomial;
 pub mod normal;
 pub mod table;
 #[cfg(test)]
@@ -246,4 +247,5 @@ families! {
     "bernoulli" Bernoulli: bernoulli::Bernoulli,
     "table" Table: table::Table,
     "tree" Tree: tree::Tree,
+    "multinomial" Multinomial: multinomial::Multinomial,
 }

@@ -1,0 +1,259 @@
+//! Scoring with a weight per word and class: s_c = Σ_j x_j w_jc, with w = ln θ. Weights lie word by
+//! word, so that a word of a text touches one line of memory, whatever the number of classes.
+
+use std::sync::OnceLock;
+
+use super::{Multinomial, is_count, no_count, normalise, read_counts};
+use crate::data::{Cells, Column, Tile, Value};
+use crate::error::{Error, Result};
+use crate::family::{Density, Parameters};
+use crate::file::{Archive, Stored};
+use crate::numerics::Random;
+
+/// The fitted words of all classes.
+#[derive(Clone, Debug)]
+pub struct MultinomialDensity {
+    classes: usize,
+    /// The number of columns of the block.
+    width: usize,
+    /// w_jc at `j·classes + c`.
+    weights: Vec<f64>,
+    /// The weights of a word that is not in the vocabulary.
+    unseen: Vec<f64>,
+    /// How many words a row of the class has on average.
+    lengths: Vec<f64>,
+    /// Words that were too rare.
+    dropped: Vec<usize>,
+    normalise: bool,
+    complement: bool,
+    /// θ_c0 + … + θ_cj for each class, when first sampled.
+    cumulative: OnceLock<Vec<Vec<f64>>>,
+}
+
+impl MultinomialDensity {
+    pub(super) fn new(
+        family: &Multinomial,
+        width: usize,
+        weights: Vec<f64>,
+        unseen: Vec<f64>,
+        lengths: Vec<f64>,
+        dropped: Vec<usize>,
+    ) -> Result<Self> {
+        let (normalise, complement) = (family.normalise, family.complement);
+        let (classes, cumulative) = (unseen.len(), OnceLock::new());
+        Error::check_shape("weights of words", weights.len() / classes.max(1) * classes, weights.len())?;
+        Ok(MultinomialDensity { classes, width, weights, unseen, lengths, dropped, normalise, complement, cumulative })
+    }
+
+    /// V: the number of words.
+    pub fn words(&self) -> usize {
+        self.weights.len() / self.classes
+    }
+
+    /// The weights of a word, one per class: ln θ, or those of `complement`.
+    pub fn weights(&self, word: usize) -> &[f64] {
+        self.weights.get(word * self.classes..(word + 1) * self.classes).unwrap_or(&self.unseen)
+    }
+
+    fn score_texts(&self, x: &Cells<'_>, name: &str, out: &mut Tile) -> Result<()> {
+        let Some((sparse, rows)) = x.sparse() else { return Ok(()) };
+        let words = self.words();
+        let mut wrong = None;
+        let mut sums = vec![0.0; self.classes];
+        let (mut row, mut total) = (0, 0.0);
+        let mut finish = |row: usize, total: &mut f64, sums: &mut [f64]| {
+            let scale = if self.normalise && *total > 0.0 { total.recip() } else { 1.0 };
+            for (c, sum) in sums.iter_mut().enumerate() {
+                out.column_mut(c)[row] += *sum * scale;
+                *sum = 0.0;
+            }
+            *total = 0.0;
+        };
+        sparse.for_each(rows, |i, index, count| {
+            if i != row {
+                finish(row, &mut total, &mut sums);
+                row = i;
+            }
+            if !is_count(count) {
+                wrong.get_or_insert((i, count));
+            }
+            let known = (index as usize) < words;
+            if count == 0.0 || !(known || self.counts_unseen()) {
+                return; // 0·(−∞) = 0
+            }
+            total += count;
+            match (&mut sums[..], self.weights(index as usize)) {
+                ([a, b], [v, w]) => {
+                    *a += count * v;
+                    *b += count * w;
+                }
+                (sums, weights) => sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += count * w),
+            }
+        });
+        if x.rows() > 0 {
+            finish(row, &mut total, &mut sums);
+        }
+        wrong.map_or(Ok(()), |(i, count)| Err(no_count(name, x.row_number(i), count)))
+    }
+
+    /// Whether a word that is not in the vocabulary says anything.
+    fn counts_unseen(&self) -> bool {
+        self.unseen.iter().any(|w| *w != 0.0)
+    }
+
+    fn score_counts(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
+        let mut tile = Tile::default();
+        read_counts(x, names, &mut tile)?;
+        if self.normalise {
+            normalise(&mut tile);
+        }
+        self.renormalise(&tile, out);
+        for j in 0..tile.width() {
+            for (c, &w) in self.weights(j).iter().enumerate() {
+                let sums = out.column_mut(c).iter_mut().zip(tile.column(j));
+                match w.is_finite() {
+                    true => sums.for_each(|(sum, &x)| *sum += w * if x.is_nan() { 0.0 } else { x }),
+                    false => sums.filter(|(_, x)| **x > 0.0).for_each(|(sum, _)| *sum = w),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where some counts are missing, the others are tokens that were drawn from the words that were
+    /// looked for: each has the probability θ_j/(1 − Σ_missing θ).
+    fn renormalise(&self, tile: &Tile, out: &mut Tile) {
+        if self.complement || tile.first_not_finite().is_none() {
+            return;
+        }
+        for i in 0..tile.rows() {
+            let cells = || (0..tile.width()).map(|j| (j, tile.column(j)[i]));
+            let total: f64 = cells().map(|(_, x)| x).filter(|x| !x.is_nan()).sum();
+            for c in 0..self.classes {
+                let missing = cells().filter(|(_, x)| x.is_nan()).map(|(j, _)| self.weights(j)[c].exp());
+                let rest = 1.0 - missing.sum::<f64>();
+                // Otherwise what was looked for is impossible in this class, and scored so.
+                if total > 0.0 && rest > 0.0 {
+                    out.column_mut(c)[i] -= total * rest.ln();
+                }
+            }
+        }
+    }
+
+    /// The running sums of θ.
+    fn cumulative(&self) -> &[Vec<f64>] {
+        self.cumulative.get_or_init(|| {
+            let mut kept = vec![true; self.words()];
+            self.dropped.iter().for_each(|&j| kept[j] = false);
+            let running = |c: usize| {
+                let mut sum = 0.0;
+                let theta = |j: usize| if kept[j] { self.weights(j)[c].exp() } else { 0.0 };
+                let add = |j: usize| {
+                    sum += theta(j);
+                    sum
+                };
+                (0..self.words()).map(add).collect()
+            };
+            (0..self.classes).map(running).collect()
+        })
+    }
+}
+
+impl Density for MultinomialDensity {
+    fn classes(&self) -> usize {
+        self.classes
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
+        let name = |j: usize| match columns {
+            [text] => text.levels.get(j).cloned().unwrap_or_else(|| format!("{} #{j}", text.name)),
+            columns => columns.get(j).map_or_else(|| format!("#{j}"), |column| column.name.clone()),
+        };
+        let value = |w: &f64| if self.complement { *w } else { w.exp() };
+        let mut dropped = self.dropped.iter().peekable();
+        let kept = (0..self.words()).filter(|j| dropped.next_if_eq(&j).is_none());
+        let rows = kept.map(|j| (name(j), self.weights(j).iter().map(value).collect())).collect();
+        vec![Parameters { what: if self.complement { "weight" } else { "probability" }, rows }]
+    }
+
+    fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
+        match x.sparse() {
+            Some(_) => self.score_texts(x, names.first().map_or("", String::as_str), out),
+            None => self.score_counts(x, names, out),
+        }
+    }
+
+    /// As many tokens as a Poisson number about the class's mean says, each drawn by θ.
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
+        if self.complement || self.normalise {
+            let why = if self.complement {
+                "weights of --complement are no density"
+            } else {
+                "of normalised counts nobody knows how many there were"
+            };
+            return Err(Error::Schema(format!("rows cannot be drawn: {why}")));
+        }
+        let cumulative = &self.cumulative()[class];
+        let total = cumulative.last().copied().unwrap_or(0.0);
+        let length = if total > 0.0 { poisson(self.lengths[class], random) } else { 0 };
+        let mut tokens: Vec<usize> = (0..length)
+            .map(|_| {
+                let u = random.uniform() * total;
+                cumulative.partition_point(|sum| *sum < u).min(cumulative.len() - 1)
+            })
+            .collect();
+        if self.width > 1 {
+            let mut counts = vec![0.0; self.width];
+            tokens.iter().for_each(|&j| counts[j] += 1.0);
+            return Ok(counts.into_iter().map(Value::Number).collect());
+        }
+        tokens.sort_unstable();
+        let counts = tokens.chunk_by(|a, b| a == b).map(|run| (run[0] as u32, run.len() as f64));
+        Ok(vec![Value::Counts(counts.collect())])
+    }
+}
+
+/// A Poisson number: how many exponential steps fit into `mean`.
+fn poisson(mean: f64, random: &mut Random) -> usize {
+    if mean > 1e5 {
+        return (mean + mean.sqrt() * random.normal()).round().max(0.0) as usize;
+    }
+    let (mut count, mut left) = (0, mean + random.uniform().ln());
+    while left > 0.0 {
+        count += 1;
+        left += random.uniform().ln();
+    }
+    count
+}
+
+impl Stored for MultinomialDensity {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let shape = (self.classes, self.width, self.words());
+        archive.put_json(&format!("{name}.shape"), &shape)?;
+        archive.put_json(&format!("{name}.options"), &(self.normalise, self.complement))?;
+        archive.put_json(&format!("{name}.dropped"), &self.dropped)?;
+        archive.put(&format!("{name}.weights"), &[self.words(), self.classes], &self.weights)?;
+        archive.put(&format!("{name}.unseen"), &[self.classes], &self.unseen)?;
+        archive.put(&format!("{name}.lengths"), &[self.classes], &self.lengths)
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (classes, width, words): (usize, usize, usize) = archive.json(&format!("{name}.shape"))?;
+        let (normalise, complement) = archive.json(&format!("{name}.options"))?;
+        let dropped: Vec<usize> = archive.json(&format!("{name}.dropped"))?;
+        let weights = archive.get(&format!("{name}.weights"), &[words, classes])?.to_vec();
+        let unseen = archive.get(&format!("{name}.unseen"), &[classes])?.to_vec();
+        let lengths = archive.finite(&format!("{name}.lengths"), &[classes])?.to_vec();
+        let odd = |w: &f64| w.is_nan() || *w == f64::INFINITY;
+        let fits = classes > 0 && words >= width && dropped.is_sorted() && dropped.iter().all(|j| *j < words);
+        if !fits || weights.iter().chain(&unseen).any(odd) || lengths.iter().any(|x| *x < 0.0) {
+            return Err(archive.damaged(&format!("`{name}` is no table of words")));
+        }
+        let cumulative = OnceLock::new();
+        Ok(MultinomialDensity { classes, width, weights, unseen, lengths, dropped, normalise, complement, cumulative })
+    }
+}

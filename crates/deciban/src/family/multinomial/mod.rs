@@ -1,0 +1,297 @@
+//! Multinomial family: each of a row's tokens is drawn, independently, from the words of its class.
+//!
+//! The block is one column of texts (sparse counts of words) or several columns of counts. Statistic
+//! of a class: n_j = Σᵢ wᵢ x_ij and in how many rows word j occurs ([`WordCounts`]). With N = Σ_j n_j,
+//! V words and the pseudo-count α (the mean of the posterior under a Dirichlet(α) prior):
+//!
+//! ```text
+//! θ_j = (n_j + α) / (N + αV)          log p(x | c) = Σ_j x_j ln θ_cj
+//! ```
+//!
+//! This is the probability of the tokens in their order. The probability of their counts has the
+//! factor (Σx)!/Πx! in front, the same for all classes, so it is left out: both give the same LLR.
+//! With α = 0 a word that a class never used is impossible there (−∞); 0·(−∞) = 0.
+//!
+//! - `unseen`: a word that is not in the vocabulary is skipped, as scikit-learn's vectorisers do, or
+//!   has the share α/(N + αV) that a word of the vocabulary without any count would have.
+//! - `min_count`: words that occur in fewer rows are treated as if they were not in the vocabulary.
+//! - `normalise`: each row's counts are divided by their sum, so that every row weighs like one token,
+//!   however long it is.
+//! - `complement` (Rennie et al. 2003): weights −ln θ̃_cj, where θ̃_c is estimated from all *other*
+//!   classes; with `norm` they are divided by Σ_j |ln θ̃_cj|. Scores, not a density: they rank classes
+//!   of very different sizes well, but differences of them are no log-likelihood ratios.
+
+mod density;
+mod statistic;
+
+pub use density::MultinomialDensity;
+pub use statistic::WordCounts;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Family, Names};
+use crate::data::{Cells, Tile, UNSEEN};
+use crate::error::{Error, Result};
+
+/// What becomes of words that are not in the vocabulary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unseen {
+    /// They say nothing.
+    #[default]
+    Skip,
+    /// They have the share of a word that never occurred.
+    Share,
+}
+
+impl Unseen {
+    /// All of them, by the names of the command line.
+    pub const ALL: [(&'static str, Unseen); 2] = [("skip", Unseen::Skip), ("share", Unseen::Share)];
+}
+
+/// The multinomial family with its hyper-parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Multinomial {
+    /// α: what is added to each count.
+    pub pseudo_count: f64,
+    /// What becomes of words that are not in the vocabulary.
+    pub unseen: Unseen,
+    /// Words that occur in fewer rows are left out.
+    pub min_count: f64,
+    /// Whether each row's counts are divided by their sum.
+    pub normalise: bool,
+    /// Whether a class is scored by what the other classes do not say.
+    pub complement: bool,
+    /// Whether the weights of `complement` are divided by their sum.
+    pub norm: bool,
+}
+
+impl Default for Multinomial {
+    fn default() -> Self {
+        Multinomial {
+            pseudo_count: 1.0,
+            unseen: Unseen::Skip,
+            min_count: 1.0,
+            normalise: false,
+            complement: false,
+            norm: false,
+        }
+    }
+}
+
+/// A vocabulary may have this many words: indices beyond are damaged.
+const MOST_WORDS: usize = 1 << 28;
+
+/// Rows of counts read at once.
+const PART: usize = 1024;
+
+impl Multinomial {
+    /// Refuses hyper-parameters out of range.
+    pub fn check(&self) -> Result<()> {
+        if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
+            return Err(Error::parameter("--pseudo-count", "give a number of at least 0"));
+        }
+        if self.min_count.is_nan() {
+            return Err(Error::parameter("--min-count", "give a number of rows"));
+        }
+        if self.norm && !self.complement {
+            return Err(Error::parameter("--norm", "only --complement weights are normalised so"));
+        }
+        Ok(())
+    }
+
+    fn observe_texts(&self, statistic: &mut WordCounts, x: &Cells<'_>, weights: &[f64], name: &str) -> Result<()> {
+        let Some((sparse, rows)) = x.sparse() else { return Ok(()) };
+        let totals = if self.normalise { totals(x) } else { Vec::new() };
+        let mut wrong = None;
+        let words = &mut statistic.words;
+        sparse.for_each(rows, |i, index, count| {
+            if !is_count(count) {
+                wrong.get_or_insert((i, count));
+            }
+            // The two reserved codes are the largest.
+            if index >= UNSEEN || count == 0.0 {
+                return;
+            }
+            let j = index as usize;
+            if j >= words.len() {
+                if j >= MOST_WORDS {
+                    wrong.get_or_insert((i, f64::from(index)));
+                    return;
+                }
+                words.resize(j + 1, [0.0; 2]);
+            }
+            let w = weights.get(i).copied().unwrap_or(1.0);
+            words[j][0] += w * totals.get(i).map_or(count, |total| count / total);
+            words[j][1] += w;
+        });
+        wrong.map_or(Ok(()), |(i, count)| Err(no_count(name, x.row_number(i), count)))
+    }
+
+    fn observe_counts(
+        &self,
+        statistic: &mut WordCounts,
+        x: &Cells<'_>,
+        weights: &[f64],
+        names: &[String],
+    ) -> Result<()> {
+        let mut tile = Tile::default();
+        statistic.words.resize(statistic.words.len().max(x.width()), [0.0; 2]);
+        for start in (0..x.rows()).step_by(PART) {
+            let part = x.part(start..x.rows().min(start + PART));
+            read_counts(&part, names, &mut tile)?;
+            if let Some((i, j)) = tile.first_not_finite() {
+                return Err(Error::Missing {
+                    column: names[j].clone(),
+                    row: part.row_number(i) + 1,
+                    remedy: "counts are learnt from whole rows: fill in 0, --ignore the column, or leave such rows out"
+                        .into(),
+                });
+            }
+            if self.normalise {
+                normalise(&mut tile);
+            }
+            let weight = |i: usize| weights.get(start + i).copied().unwrap_or(1.0);
+            for (j, word) in statistic.words.iter_mut().enumerate().take(tile.width()) {
+                for (i, x) in tile.column(j).iter().enumerate().filter(|(_, x)| **x > 0.0) {
+                    word[0] += weight(i) * x;
+                    word[1] += weight(i);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Family for Multinomial {
+    type Statistic = WordCounts;
+    type Density = MultinomialDensity;
+
+    fn empty(&self, _width: usize) -> WordCounts {
+        WordCounts::default()
+    }
+
+    fn observe(&self, statistic: &mut WordCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
+        let mut weights = Vec::new();
+        if x.weighted() {
+            x.read_weights(&mut weights);
+        }
+        statistic.weight += if x.weighted() { weights.iter().sum() } else { x.rows() as f64 };
+        match x.sparse() {
+            Some(_) => self.observe_texts(statistic, x, &weights, names.first().map_or("", String::as_str)),
+            None => self.observe_counts(statistic, x, &weights, names),
+        }
+    }
+
+    fn size(&self, width: usize) -> usize {
+        // A text has as many words as turn up. Half a million of them are taken as usual: fewer
+        // copies of the statistic are kept then, and observing is the small part of reading texts.
+        if width == 1 { 8 << 20 } else { 16 * width }
+    }
+
+    fn relevel(&self, statistic: &mut WordCounts, maps: &[Vec<u32>]) -> Result<()> {
+        // Several columns are counts: they have no levels.
+        match maps {
+            [map] if !map.is_empty() => statistic.relevel(map),
+            _ => Ok(()),
+        }
+    }
+
+    fn fit(&self, classes: &[WordCounts], names: Names<'_>) -> Result<MultinomialDensity> {
+        self.check()?;
+        let levels = names.levels.iter().copied().max().unwrap_or(0);
+        let longest = classes.iter().map(|class| class.words.len()).max().unwrap_or(0);
+        let count = levels.max(longest).max(names.columns.len());
+        let get = |c: usize, j: usize| classes[c].words.get(j).copied().unwrap_or_default();
+        let rare = |j: &usize| (0..classes.len()).map(|c| get(c, *j)[1]).sum::<f64>() < self.min_count;
+        let dropped: Vec<usize> = match self.min_count > 1.0 {
+            true => (0..count).filter(rare).collect(),
+            false => Vec::new(),
+        };
+        let mut kept = vec![true; count];
+        dropped.iter().for_each(|&j| kept[j] = false);
+        let words = count - dropped.len();
+        let mut weights = vec![0.0; count * classes.len()];
+        let mut unseen = vec![0.0; classes.len()];
+        for c in 0..classes.len() {
+            // n_j of the class, or of all others.
+            let n = |j: usize| match self.complement {
+                false => get(c, j)[0],
+                true => (0..classes.len()).filter(|other| *other != c).map(|other| get(other, j)[0]).sum(),
+            };
+            let chosen = || (0..count).filter(|j| kept[*j]);
+            let log_total = (chosen().map(n).sum::<f64>() + self.pseudo_count * words as f64).ln();
+            let log_share = |n: f64| match n + self.pseudo_count {
+                0.0 => f64::NEG_INFINITY,
+                smoothed => smoothed.ln() - log_total,
+            };
+            chosen().for_each(|j| weights[j * classes.len() + c] = log_share(n(j)));
+            let mut sign = 1.0;
+            if self.complement {
+                let sum: f64 = chosen().map(|j| weights[j * classes.len() + c]).sum();
+                if sum == f64::NEG_INFINITY {
+                    let message = "with --complement every word needs a count in the other classes: give more than 0";
+                    return Err(Error::parameter("--pseudo-count", message));
+                }
+                sign = if self.norm && sum != 0.0 { sum.recip() } else { -1.0 };
+                chosen().for_each(|j| weights[j * classes.len() + c] *= sign);
+            }
+            if self.unseen == Unseen::Share {
+                unseen[c] = sign * log_share(0.0);
+            }
+            dropped.iter().for_each(|&j| weights[j * classes.len() + c] = unseen[c]);
+        }
+        let lengths = classes.iter().map(WordCounts::mean_length).collect();
+        MultinomialDensity::new(self, names.columns.len(), weights, unseen, lengths, dropped)
+    }
+}
+
+fn is_count(count: f64) -> bool {
+    count >= 0.0 && count < f64::INFINITY
+}
+
+/// The counts of a part; missing ones are NaN, others at least 0.
+fn read_counts(part: &Cells<'_>, names: &[String], tile: &mut Tile) -> Result<()> {
+    part.read_numbers(tile)?;
+    for j in 0..tile.width() {
+        if let Some(i) = tile.column(j).iter().position(|x| !is_count(*x) && !x.is_nan()) {
+            return Err(no_count(&names[j], part.row_number(i), tile.column(j)[i]));
+        }
+    }
+    Ok(())
+}
+
+/// Divides each row of a tile by its sum; rows without counts stay.
+fn normalise(tile: &mut Tile) {
+    for i in 0..tile.rows() {
+        let total: f64 = (0..tile.width()).map(|j| tile.column(j)[i]).filter(|x| !x.is_nan()).sum();
+        if total > 0.0 {
+            (0..tile.width()).for_each(|j| tile.column_mut(j)[i] /= total);
+        }
+    }
+}
+
+/// The sum of each row's counts; unknown words have none.
+fn totals(x: &Cells<'_>) -> Vec<f64> {
+    let mut totals = vec![0.0; x.rows()];
+    if let Some((sparse, rows)) = x.sparse() {
+        sparse.for_each(rows, |i, index, count| {
+            if index < UNSEEN {
+                totals[i] += count;
+            }
+        });
+    }
+    totals
+}
+
+/// The error of a cell that is no count; `row` counts from 0.
+fn no_count(column: &str, row: u64, count: f64) -> Error {
+    let column = column.to_string();
+    match count {
+        f64::INFINITY => Error::Infinite { column, row: row + 1 },
+        _ => {
+            Error::Schema(format!("column `{column}`, row {}: {count} is not a count: counts are at least 0", row + 1))
+        }
+    }
+}
