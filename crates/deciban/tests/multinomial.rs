@@ -154,6 +154,12 @@ fn unknown_and_rare_words() {
     let found = score(&density, &Texts::new(&[vec![(1, 1.0), (2, 5.0)]]).batch()).unwrap();
     close(&found[0], &[0.3f64.ln(), 0.5f64.ln()], 1e-15);
     assert_eq!(density.parameters(&[])[0].rows.len(), 2);
+    // What only the schema knows is not in the vocabulary, however the rows are weighted.
+    let texts = Texts::new(&[vec![(0, 6.0)], vec![(1, 2.0)]]);
+    let batch = texts.batch().weights(&[0.5, 0.5]).unwrap();
+    let classes = [0..1, 1..2].map(|row| observe(&Multinomial::default(), &batch, Rows::Range(row)).unwrap());
+    let density = fit(&Multinomial::default(), &classes, 1, 9).unwrap();
+    close(&[density.weights(0)[0], density.weights(8)[0]], &[0.8f64.ln(), 0.0], 1e-15);
     let mut random = Random::new(1);
     for _ in 0..100 {
         let Value::Counts(words) = &density.sample(0, &mut random).unwrap()[0] else { panic!("counts") };

@@ -14,7 +14,9 @@
 //!
 //! - `unseen`: a word that is not in the vocabulary is skipped, as scikit-learn's vectorisers do, or
 //!   has the share α/(N + αV) that a word of the vocabulary without any count would have.
-//! - `min_count`: words that occur in fewer rows are treated as if they were not in the vocabulary.
+//! - `min_count`: words of a text that occur in fewer rows are not in the vocabulary, whatever words the
+//!   schema knows. V counts the others. So a model of all folds but one does not know the words that
+//!   only the fold has: counted as known, each of them would speak for the class with the fewest words.
 //! - `normalise`: each row's counts are divided by their sum, so that every row weighs like one token,
 //!   however long it is.
 //! - `complement` (Rennie et al. 2003): weights −ln θ̃_cj, where θ̃_c is estimated from all *other*
@@ -57,7 +59,7 @@ pub struct Multinomial {
     pub pseudo_count: f64,
     /// What becomes of words that are not in the vocabulary.
     pub unseen: Unseen,
-    /// Words that occur in fewer rows are left out.
+    /// Words of a text that occur in fewer rows are left out, at the least those that no row has.
     pub min_count: f64,
     /// Whether each row's counts are divided by their sum.
     pub normalise: bool,
@@ -204,10 +206,15 @@ impl Family for Multinomial {
         let longest = classes.iter().map(|class| class.words.len()).max().unwrap_or(0);
         let count = levels.max(longest).max(names.columns.len());
         let get = |c: usize, j: usize| classes[c].words.get(j).copied().unwrap_or_default();
-        let rare = |j: &usize| (0..classes.len()).map(|c| get(c, *j)[1]).sum::<f64>() < self.min_count;
-        let dropped: Vec<usize> = match self.min_count > 1.0 {
-            true => (0..count).filter(rare).collect(),
-            false => Vec::new(),
+        let rare = |j: &usize| match (0..classes.len()).map(|c| get(c, *j)[1]).sum::<f64>() {
+            0.0 => true,
+            // A row may weigh less than 1.
+            rows => self.min_count > 1.0 && rows < self.min_count,
+        };
+        // Columns of counts are all wanted; a text's vocabulary is what its rows have shown.
+        let dropped: Vec<usize> = match names.columns {
+            [_] => (0..count).filter(rare).collect(),
+            _ => Vec::new(),
         };
         let mut kept = vec![true; count];
         dropped.iter().for_each(|&j| kept[j] = false);
@@ -237,7 +244,7 @@ impl Family for Multinomial {
                 sign = if self.norm && sum != 0.0 { sum.recip() } else { -1.0 };
                 chosen().for_each(|j| weights[j * classes.len() + c] *= sign);
             }
-            if self.unseen == Unseen::Share {
+            if self.unseen == Unseen::Share && words > 0 {
                 unseen[c] = sign * log_share(0.0);
             }
             dropped.iter().for_each(|&j| weights[j * classes.len() + c] = unseen[c]);
