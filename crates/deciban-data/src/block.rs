@@ -9,6 +9,7 @@ use deciban::{Error, Result};
 use crate::cells::{Cells, Parsed};
 use crate::layout::Layout;
 use crate::plan::Plan;
+use crate::words::is_injective;
 
 /// Some rows of the input.
 pub(crate) struct Block {
@@ -28,10 +29,16 @@ pub(crate) struct Block {
 
 impl Block {
     /// Replaces the block's own codes by those of the whole input.
-    pub fn recode(&mut self) {
+    pub fn recode(&mut self, plan: &Plan) {
         for (slot, map) in self.maps.drain(..) {
-            if let Cells::Codes { codes, .. } = &mut self.parsed.cells[slot] {
-                codes.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = map[*code as usize]);
+            match &mut self.parsed.cells[slot] {
+                Cells::Codes { codes, .. } => {
+                    codes.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = map[*code as usize]);
+                }
+                Cells::Words(words) => {
+                    words.rename(&map, plan.vocabulary.hashed_bits.is_none() && is_injective(&map));
+                }
+                Cells::Numbers(_) | Cells::Bytes { .. } => {}
             }
         }
     }
@@ -43,6 +50,7 @@ impl Block {
             batch = match cells {
                 Cells::Numbers(numbers) => batch.column(&numbers[..])?,
                 Cells::Codes { codes, .. } => batch.codes(codes)?,
+                Cells::Words(words) => batch.sparse(words.sparse()?)?,
                 Cells::Bytes { start, stride } => batch.strided(&self.parsed.matrix[..], *start, *stride as isize)?,
             };
         }
@@ -63,7 +71,7 @@ impl Block {
                 let bytes = self.parsed.matrix[*start..].iter().step_by(*stride);
                 Some(Cow::Owned(bytes.map(|byte| f64::from(*byte)).collect()))
             }
-            Cells::Codes { .. } => None, // A weight is a number.
+            Cells::Codes { .. } | Cells::Words(_) => None, // A weight is a number.
         }
     }
 

@@ -7,6 +7,7 @@ use deciban::{Error, Result};
 use crate::dictionary::Dictionary;
 use crate::number;
 use crate::plan::Plan;
+use crate::words::Words;
 
 /// The cells of one slot.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) enum Cells {
     Numbers(Vec<f64>),
     /// Codes in the block's own dictionary, or [`MISSING`].
     Codes { codes: Vec<u32>, levels: Dictionary },
+    /// Texts.
+    Words(Words),
     /// Every `stride`th byte of [`Parsed::matrix`] from `start`: idx files are never widened.
     Bytes { start: usize, stride: usize },
 }
@@ -45,9 +48,10 @@ pub(crate) struct Parsed {
 impl Parsed {
     /// No rows yet, room for `capacity`.
     pub fn new(plan: &Plan, capacity: usize) -> Self {
-        let cells = plan.slots.iter().map(|slot| match slot.is_code {
-            true => Cells::Codes { codes: Vec::with_capacity(capacity), levels: Dictionary::default() },
-            false => Cells::Numbers(Vec::with_capacity(capacity)),
+        let cells = plan.slots.iter().map(|slot| match (&slot.tokens, slot.is_code) {
+            (Some(tokens), _) => Cells::Words(Words::new(tokens.clone())),
+            (None, true) => Cells::Codes { codes: Vec::with_capacity(capacity), levels: Dictionary::default() },
+            (None, false) => Cells::Numbers(Vec::with_capacity(capacity)),
         });
         let lines = Vec::with_capacity(capacity);
         Parsed { rows: 0, cells: cells.collect(), matrix: Vec::new(), lines, line_count: 0, fault: None }
@@ -64,6 +68,7 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Codes { codes, levels } => codes.push(levels.code(text)),
             Cells::Numbers(numbers) => numbers.push(read_number(text, slot, plan)?),
+            Cells::Words(words) => words.push(text),
             Cells::Bytes { .. } => {} // Only idx has them, and it has no text.
         }
         Ok(())
@@ -76,6 +81,8 @@ impl Parsed {
             Cells::Numbers(numbers) => numbers.push(check_number(number, plan)?),
             Cells::Codes { codes, .. } if number.is_nan() => codes.push(MISSING),
             Cells::Codes { codes, levels } => codes.push(levels.code(number::shortest(number).as_bytes())),
+            Cells::Words(words) if number.is_nan() => words.push_missing(),
+            Cells::Words(words) => words.push(number::shortest(number).as_bytes()),
             Cells::Bytes { .. } => {}
         }
         Ok(())
@@ -86,6 +93,7 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Numbers(numbers) => numbers.push(f64::NAN),
             Cells::Codes { codes, .. } => codes.push(MISSING),
+            Cells::Words(words) => words.push_missing(),
             Cells::Bytes { .. } => {}
         }
     }
@@ -103,7 +111,10 @@ impl Parsed {
         let mut broken = Vec::new();
         for (cells, slot) in self.cells.iter().zip(&plan.slots) {
             let Cells::Codes { codes, levels } = cells else { continue };
-            let foreign = levels.iter().position(|text| std::str::from_utf8(text).is_err());
+            if plan.lossy {
+                continue;
+            }
+            let foreign = levels.iter().position(|(text, _)| std::str::from_utf8(text).is_err());
             let Some(row) = foreign.and_then(|code| codes.iter().position(|c| *c == code as u32)) else { continue };
             broken.push((self.line(row), slot.name.clone()));
         }
@@ -121,7 +132,7 @@ impl Parsed {
         match &self.cells[slot] {
             Cells::Numbers(numbers) => numbers[row],
             Cells::Bytes { start, stride } => f64::from(self.matrix[start + row * stride]),
-            Cells::Codes { .. } => f64::NAN, // One-hot columns are numbers.
+            Cells::Codes { .. } | Cells::Words(_) => f64::NAN, // One-hot columns are numbers.
         }
     }
 

@@ -1,7 +1,7 @@
 //! Names of classes and levels to codes, for the whole input. Done in order of the rows, once per
 //! level of each block, so that codes follow the first appearance in the input.
 
-use deciban::data::MISSING;
+use deciban::data::{MISSING, UNSEEN};
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
@@ -18,6 +18,8 @@ const SHOWN: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Levels {
     names: Dictionary,
+    /// There may be this many.
+    most: usize,
     /// Whether new names are strangers.
     fixed: bool,
     /// Makes `not X` and `X` of all names.
@@ -44,18 +46,24 @@ pub(crate) enum Stranger {
 impl Levels {
     /// Levels that are found on the way.
     pub fn open() -> Self {
-        Levels { names: Dictionary::default(), fixed: false, versus: None }
+        Levels { names: Dictionary::default(), most: MOST, fixed: false, versus: None }
+    }
+
+    /// Words that are found on the way, `most` of them.
+    pub fn words(most: usize) -> Self {
+        Levels { most, ..Levels::open() }
     }
 
     /// Levels that are known beforehand.
     pub fn fixed(names: &[String]) -> Self {
-        Levels { names: Dictionary::of(names), fixed: true, versus: None }
+        Levels { names: Dictionary::of(names), most: usize::MAX, fixed: true, versus: None }
     }
 
     /// The two classes `not X` and `X`.
     pub fn versus_rest(name: &str) -> Self {
         let names = Dictionary::of(&[format!("not {name}"), name.to_string()]);
-        Levels { names, fixed: true, versus: Some(Versus { name: name.into(), seen: false, others: Vec::new() }) }
+        let versus = Versus { name: name.into(), seen: false, others: Vec::new() };
+        Levels { names, most: usize::MAX, fixed: true, versus: Some(versus) }
     }
 
     /// The X of two classes `not X` and `X`.
@@ -80,23 +88,23 @@ impl Levels {
         }
     }
 
-    /// The codes of a block's own levels; [`MISSING`] for markers of missing cells. The first
-    /// stranger comes with the block's own code.
+    /// The codes of a block's own levels; [`MISSING`] for markers of missing cells, [`UNSEEN`] for
+    /// strangers. The first of them comes with the block's own code.
     pub fn map(&mut self, levels: &Dictionary, missing: &Missing) -> (Vec<u32>, Option<(u32, Stranger)>) {
         let mut stranger = None;
-        let codes = levels.iter().zip(0u32..).map(|(text, local)| {
+        let codes = levels.iter().zip(0u32..).map(|((text, tag), local)| {
             if missing.has(text) {
                 return MISSING;
             }
-            self.code(text).unwrap_or_else(|e| {
+            self.code(text, tag).unwrap_or_else(|e| {
                 stranger.get_or_insert((local, e));
-                MISSING
+                UNSEEN
             })
         });
         (codes.collect(), stranger)
     }
 
-    fn code(&mut self, text: &[u8]) -> Result<u32, Stranger> {
+    fn code(&mut self, text: &[u8], tag: u32) -> Result<u32, Stranger> {
         if let Some(versus) = &mut self.versus {
             let is = text == versus.name.as_bytes();
             versus.seen |= is;
@@ -106,10 +114,13 @@ impl Levels {
             return Ok(is as u32);
         }
         if self.fixed {
-            return self.names.find(text).ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
+            return self
+                .names
+                .find_tagged(text, tag)
+                .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
-        let code = self.names.code(text);
-        if self.names.len() > MOST { Err(Stranger::TooMany) } else { Ok(code) }
+        let code = self.names.code_tagged(text, tag);
+        if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
     }
 }
 
@@ -123,7 +134,7 @@ mod tests {
         let missing = Missing::new(&["?".into()]);
         assert_eq!(Levels::open().map(&block, &missing), (vec![0, MISSING, 1], None));
         let (codes, stranger) = Levels::fixed(&["a".into()]).map(&block, &missing);
-        assert_eq!((codes, stranger), (vec![MISSING, MISSING, 0], Some((0, Stranger::Unknown("b".into())))));
+        assert_eq!((codes, stranger), (vec![UNSEEN, MISSING, 0], Some((0, Stranger::Unknown("b".into())))));
         let mut versus = Levels::versus_rest("a");
         assert_eq!(versus.map(&block, &missing), (vec![0, MISSING, 1], None));
         assert_eq!(versus.names(), ["not a", "a"]);

@@ -8,7 +8,7 @@ use deciban::data::MISSING;
 use deciban::{Error, Result};
 
 use crate::block::Block;
-use crate::cells::{Cells, Parsed};
+use crate::cells::{Cells, Missing, Parsed};
 use crate::classes::{Levels, Stranger};
 use crate::layout::Layout;
 use crate::names::list;
@@ -19,8 +19,10 @@ use crate::source::Counter;
 /// The names behind the codes of the whole input; they grow while rows are read.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// For each feature, its levels if it is a category.
+    /// For each feature, its levels if it is a category, or its words if they are not hashed.
     pub levels: Vec<Option<Levels>>,
+    /// For each feature, how many texts were not UTF-8 in this run.
+    pub broken: Vec<u64>,
     pub classes: Levels,
 }
 
@@ -64,7 +66,9 @@ impl<'a> Coder<'a> {
             place: Place::default(),
             waiting: VecDeque::new(),
         });
-        Coder { plan, names, unlabelled, place: Place::default(), labels }
+        let coder = Coder { plan, names, unlabelled, place: Place::default(), labels };
+        coder.names().broken.fill(0);
+        coder
     }
 
     // A panic elsewhere leaves names that were added whole.
@@ -76,12 +80,28 @@ impl<'a> Coder<'a> {
     pub fn place(&mut self, layout: Arc<Layout>, first_line: Option<u64>, parsed: Parsed) -> Result<Option<Block>> {
         let mut block = self.place.block(layout, first_line, parsed)?;
         let mut names = self.names();
-        for (slot, levels) in names.levels.iter_mut().enumerate() {
-            let (Some(known), Cells::Codes { levels, .. }) = (levels, &block.parsed.cells[slot]) else { continue };
-            let (map, stranger) = known.map(levels, &self.plan.missing);
+        let Names { levels, broken, .. } = &mut *names;
+        for (slot, known) in levels.iter_mut().enumerate() {
+            let name = &self.plan.slots[slot].name;
+            let (map, stranger) = match (known, &block.parsed.cells[slot]) {
+                (Some(known), Cells::Codes { levels, .. }) => known.map(levels, &self.plan.missing),
+                (known, Cells::Words(words)) => {
+                    broken[slot] += words.broken;
+                    match (known, self.plan.vocabulary.hashed_bits) {
+                        (Some(known), _) => known.map(&words.words, &Missing::default()),
+                        (None, bits) => (words.hashed(bits.unwrap_or(1)), None),
+                    }
+                }
+                _ => continue,
+            };
             if let Some((_, Stranger::TooMany)) = stranger {
-                let name = &self.plan.slots[slot].name;
-                let message = format!("a category cannot have so many levels: give --ignore {name} or --number {name}");
+                let message = match self.plan.slots[slot].tokens {
+                    Some(_) => format!(
+                        "the texts have more than {} different words: give --hashed-bits 20, or a higher --most-words",
+                        self.plan.vocabulary.most_words
+                    ),
+                    None => format!("a category cannot have so many levels: give --ignore {name} or --number {name}"),
+                };
                 return Err(block.refuse(None, Some(name), message));
             }
             block.maps.push((slot, map));
@@ -165,7 +185,7 @@ impl Labels {
             // The plan of labels has one slot, the class.
             let map = class_map(&block, 0, &self.input.plan, classes, unlabelled)?;
             block.maps.push((0, map));
-            block.recode();
+            block.recode(&self.input.plan);
             if let Cells::Codes { codes, .. } = &block.parsed.cells[0] {
                 self.waiting.extend(codes);
             }

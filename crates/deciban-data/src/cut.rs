@@ -19,6 +19,8 @@ pub(crate) struct Dialect {
     pub separator: u8,
     /// Lines that begin with it are skipped.
     pub comment: Option<u8>,
+    /// Whether a quote at a field's beginning opens a quoted field.
+    pub quotes: bool,
 }
 
 impl Dialect {
@@ -110,7 +112,7 @@ impl Cutter {
             }
             if window >= LONGEST {
                 // An unclosed quote: the parser finds it again and knows its line.
-                if memchr(b'"', text).is_some() && dialect.is_some() {
+                if memchr(b'"', text).is_some() && dialect.is_some_and(|dialect| dialect.quotes) {
                     return Ok(Some(with_newline(std::mem::take(&mut self.buffer))));
                 }
                 let message = format!("a line is longer than {} MiB: is this a text file?", LONGEST >> 20);
@@ -138,7 +140,7 @@ fn last_record_end(text: &[u8], dialect: &Dialect) -> Option<usize> {
 
 /// Walks from quoted field to quoted field; `newline` looks at the text between them.
 fn record_end(text: &[u8], dialect: &Dialect, newline: impl Fn(&[u8]) -> Option<usize>, first: bool) -> Option<usize> {
-    if dialect.is_blanks() {
+    if dialect.is_blanks() || !dialect.quotes {
         return newline(text).map(|at| at + 1);
     }
     let (mut outside, mut record, mut end) = (0, 0, None);
@@ -188,7 +190,7 @@ pub(crate) fn closing_quote(text: &[u8], from: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const CSV: Dialect = Dialect { separator: b',', comment: Some(b'#') };
+    const CSV: Dialect = Dialect { separator: b',', comment: Some(b'#'), quotes: true };
 
     #[test]
     fn newlines_in_quotes_end_no_record() {

@@ -34,14 +34,18 @@ pub(crate) fn parse(text: &[u8], dialect: Dialect, plan: &Plan, layout: &Layout)
     parsed
 }
 
-/// The fields of the first record of `text`.
-pub(crate) fn fields(text: &[u8], dialect: Dialect) -> Result<Vec<String>, String> {
+/// The fields of the first record of `text`, which must be UTF-8 if they are `names`.
+pub(crate) fn fields(text: &[u8], dialect: Dialect, names: bool) -> Result<Vec<String>, String> {
     let mut cursor = Cursor { text, dialect, at: 0, line: 0 };
     let mut fields = Vec::new();
     let mut more = cursor.skip_to_record();
     while more {
         let (field, last) = cursor.field()?;
-        fields.push(String::from_utf8(field.into_owned()).map_err(|_| NOT_UTF8)?);
+        fields.push(match String::from_utf8(field.into_owned()) {
+            Ok(field) => field,
+            Err(_) if names => return Err(NOT_UTF8.into()),
+            Err(_) => String::new(),
+        });
         more = !last;
     }
     Ok(fields)
@@ -148,7 +152,7 @@ impl<'a> Cursor<'a> {
         while text.get(start).is_some_and(|b| self.dialect.is_blank(*b)) {
             start += 1;
         }
-        if text.get(start) == Some(&b'"') {
+        if self.dialect.quotes && text.get(start) == Some(&b'"') {
             return self.quoted_field(start + 1);
         }
         let end = memchr2(self.dialect.separator, b'\n', &text[start..]).map_or(text.len(), |n| start + n);
@@ -169,7 +173,10 @@ impl<'a> Cursor<'a> {
     fn quoted_field(&mut self, start: usize) -> Result<(Cow<'a, [u8]>, bool), String> {
         let text = self.text;
         let Some(close) = closing_quote(text, start) else {
-            return Err("a quote opens here that nothing closes: close it, or double the quotes inside quotes".into());
+            return Err(
+                "a quote opens here that nothing closes: close it, double the quotes inside quotes, or give --no-quotes"
+                    .into(),
+            );
         };
         let inside = &text[start..close];
         self.line += memchr_iter(b'\n', inside).count() as u64;
@@ -178,7 +185,9 @@ impl<'a> Cursor<'a> {
             end += 1;
         }
         let Some(last) = self.pass_end(end) else {
-            return Err("there is text behind the closing quote: double the quotes inside quotes".into());
+            return Err(
+                "there is text behind the closing quote: double the quotes inside quotes, or give --no-quotes".into()
+            );
         };
         let field = match memchr(b'"', inside) {
             None => Cow::Borrowed(inside),
@@ -198,7 +207,7 @@ impl<'a> Cursor<'a> {
 
     fn skip_field(&mut self) -> Result<bool, String> {
         let rest = &self.text[self.at..];
-        if rest.iter().find(|b| !self.dialect.is_blank(**b)) == Some(&b'"') {
+        if self.dialect.quotes && rest.iter().find(|b| !self.dialect.is_blank(**b)) == Some(&b'"') {
             return self.field().map(|(_, last)| last);
         }
         let end = memchr2(self.dialect.separator, b'\n', rest).map_or(self.text.len(), |n| self.at + n);

@@ -2,14 +2,18 @@
 //! parallel; afterwards, in order, only their few entries are looked up in the dictionaries of the
 //! whole input. So codes do not depend on threads, and no cell is hashed under a lock.
 
+use deciban::text::word_hash;
+
 /// Code `i` stands for the `i`th text that was added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     /// All texts, one after the other: one allocation instead of one per level.
     texts: Vec<u8>,
     ends: Vec<usize>,
-    /// Open addressing, at most half full: 0 is free, otherwise code + 1.
-    slots: Vec<u32>,
+    /// Half of each text's hash: a text that moves to another dictionary is not hashed again.
+    tags: Vec<u32>,
+    /// Open addressing, at most half full: tag and code + 1, which is 0 where the slot is free.
+    slots: Vec<(u32, u32)>,
 }
 
 impl Dictionary {
@@ -33,21 +37,28 @@ impl Dictionary {
         &self.texts[start..self.ends[code]]
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.len() as u32).map(|code| self.text(code))
+    /// All texts with their tags.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.tags.iter().zip(0..).map(|(tag, code)| (self.text(code), *tag))
     }
 
     /// All texts; what is not UTF-8 was refused before it came here.
     pub fn names(&self) -> Vec<String> {
-        self.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        self.iter().map(|(text, _)| String::from_utf8_lossy(text).into_owned()).collect()
     }
 
     /// The code of `text`, if it has one.
+    #[cfg(test)]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
+        self.find_tagged(text, tag(text))
+    }
+
+    /// The same for a text whose tag is known.
+    pub fn find_tagged(&self, text: &[u8], tag: u32) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
-        match self.slots[self.slot(text)] {
+        match self.slots[self.slot(text, tag)].1 {
             0 => None,
             filled => Some(filled - 1),
         }
@@ -56,53 +67,57 @@ impl Dictionary {
     /// The code of `text`, which is added if it is new.
     #[inline]
     pub fn code(&mut self, text: &[u8]) -> u32 {
+        self.code_tagged(text, tag(text))
+    }
+
+    /// The same for a text whose tag is known.
+    #[inline]
+    pub fn code_tagged(&mut self, text: &[u8], tag: u32) -> u32 {
         if self.slots.len() < 2 * (self.len() + 1) {
             self.grow();
         }
-        let slot = self.slot(text);
-        if self.slots[slot] == 0 {
+        let slot = self.slot(text, tag);
+        if self.slots[slot].1 == 0 {
             self.texts.extend_from_slice(text);
             self.ends.push(self.texts.len());
-            self.slots[slot] = self.ends.len() as u32;
+            self.tags.push(tag);
+            self.slots[slot] = (tag, self.ends.len() as u32);
         }
-        self.slots[slot] - 1
+        self.slots[slot].1 - 1
     }
 
     /// Where `text` is or belongs; there is always a free slot, so the search ends.
     #[inline]
-    fn slot(&self, text: &[u8]) -> usize {
+    fn slot(&self, text: &[u8], tag: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = hash(text) as usize & mask;
-        while self.slots[slot] != 0 && self.text(self.slots[slot] - 1) != text {
+        let mut slot = tag as usize & mask;
+        loop {
+            let (other, filled) = self.slots[slot];
+            if filled == 0 || (other == tag && self.text(filled - 1) == text) {
+                return slot;
+            }
             slot = (slot + 1) & mask;
         }
-        slot
     }
 
     fn grow(&mut self) {
-        self.slots = vec![0; (2 * self.slots.len()).max(16)];
-        for code in 0..self.len() as u32 {
-            let slot = self.slot(self.text(code));
-            self.slots[slot] = code + 1;
+        let mask = (2 * self.slots.len()).max(16) - 1;
+        self.slots.clear();
+        self.slots.resize(mask + 1, (0, 0));
+        for (&tag, filled) in self.tags.iter().zip(1..) {
+            let mut slot = tag as usize & mask;
+            while self.slots[slot].1 != 0 {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = (tag, filled);
         }
     }
 }
 
-/// A folded 128-bit product per eight bytes: far quicker than SipHash on short cells.
+/// The higher half of a text's hash.
 #[inline]
-fn hash(text: &[u8]) -> u64 {
-    const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let fold = |state: u64, word: u64| {
-        let product = u128::from(state ^ word) * u128::from(SPREAD);
-        (product as u64) ^ (product >> 64) as u64
-    };
-    let mut state = SPREAD ^ text.len() as u64;
-    let mut words = text.chunks_exact(8);
-    for word in &mut words {
-        state = fold(state, u64::from_le_bytes(word.try_into().expect("chunks of eight")));
-    }
-    let rest = words.remainder().iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    fold(fold(state, rest), SPREAD)
+fn tag(text: &[u8]) -> u32 {
+    (word_hash(text) >> 32) as u32
 }
 
 #[cfg(test)]

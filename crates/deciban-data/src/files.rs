@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::classes::Levels;
 use crate::code::Names;
+use crate::folder::CLASS;
 use crate::infer::sample;
 use crate::labels;
 use crate::names::list;
@@ -58,9 +59,13 @@ pub fn peek_columns(paths: &[String], options: &Options) -> Result<Vec<String>> 
 impl Files {
     /// Finds the files and infers columns and kinds from the first block.
     ///
-    /// Each of `paths` is a file, a glob or `-` for standard input.
-    pub fn open(paths: &[String], options: Options) -> Result<Files> {
+    /// Each of `paths` is a file, a glob, a folder with a folder of texts for each class (the target is
+    /// `class` then, unless told), or `-` for standard input.
+    pub fn open(paths: &[String], mut options: Options) -> Result<Files> {
         let sources = find(paths)?;
+        if options.target == Target::None && sources.iter().all(|source| source.folder().is_some()) {
+            options.target = Target::Column(CLASS.into());
+        }
         let sample = sample(&sources, &options)?;
         let plan = Plan::infer(&sample, &options)?;
         let classes = match (&options.versus_rest, &options.target) {
@@ -71,14 +76,22 @@ impl Files {
             (None, Target::OneHot(names)) => Levels::fixed(names),
             (None, _) => Levels::open(),
         };
-        let levels = plan.features.iter().map(|column| (column.kind == Kind::Category).then(Levels::open)).collect();
-        Files::new(Input { sources, options, plan }, Names { levels, classes }, false)
+        let words = options.vocabulary.hashed_bits.is_none().then_some(options.vocabulary.most_words);
+        let levels = plan.features.iter().map(|column| match column.kind {
+            Kind::Category => Some(Levels::open()),
+            Kind::Text => words.map(Levels::words),
+            _ => None,
+        });
+        let names = Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes };
+        Files::new(Input { sources, options, plan }, names, false)
     }
 
     /// Opens input that must have the columns of `schema`, for prediction and evaluation.
     ///
     /// Columns are looked up by name, or by place where there is no header; others are left out.
-    /// A class that the schema does not know is an error, a level that it does not know is missing.
+    /// A class that the schema does not know is an error; a level or word that it does not know gets the
+    /// code [`UNSEEN`](deciban::data::UNSEEN). Texts are read with the tokeniser of `options`, which must
+    /// be the one that the schema's words were made with, and hashed if they were.
     pub fn open_as(paths: &[String], options: Options, schema: &Schema) -> Result<Files> {
         let sources = find(paths)?;
         let sample = sample(&sources, &options)?;
@@ -88,9 +101,13 @@ impl Files {
             Some(name) => Levels::versus_rest(name),
             None => Levels::fixed(schema.classes()),
         };
-        let levels = plan.features.iter().zip(&plan.slots);
-        let levels = levels.map(|(column, slot)| slot.is_code.then(|| Levels::fixed(&column.levels))).collect();
-        Files::new(Input { sources, options, plan }, Names { levels, classes }, true)
+        let hashed = options.vocabulary.hashed_bits.is_some();
+        let is_known = |column: &Column| {
+            !(matches!(column.kind, Kind::Number | Kind::Count) || column.kind == Kind::Text && hashed)
+        };
+        let levels = plan.features.iter().map(|column| is_known(column).then(|| Levels::fixed(&column.levels)));
+        let names = Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes };
+        Files::new(Input { sources, options, plan }, names, true)
     }
 
     fn new(input: Input, names: Names, known: bool) -> Result<Files> {
@@ -121,7 +138,8 @@ impl Files {
         self.input.plan.raw.iter().any(|column| column == name)
     }
 
-    /// The features in their order. The levels of categories are complete after a run.
+    /// The features in their order. The levels of categories and the words of texts are complete after
+    /// a run.
     pub fn columns(&self) -> &[Column] {
         self.complete.get().unwrap_or(&self.input.plan.features)
     }
@@ -139,6 +157,17 @@ impl Files {
     /// The columns, the target and the classes so far.
     pub fn schema(&self) -> Result<Schema> {
         Schema::new(self.columns_so_far(), self.target.clone(), self.classes())
+    }
+
+    /// What the last run found odd, though it went on: texts that are not UTF-8.
+    pub fn warnings(&self) -> Vec<String> {
+        let names = self.lock();
+        let columns = self.input.plan.features.iter().zip(&names.broken).filter(|(_, broken)| **broken > 0);
+        let warning = |(column, broken): (&Column, &u64)| {
+            let texts = if *broken == 1 { "text is" } else { "texts are" };
+            format!("column `{}`: {broken} {texts} not UTF-8: read with replacement characters", column.name)
+        };
+        columns.map(warning).collect()
     }
 
     /// Lets the input be read more than once: standard input goes to a temporary file.
@@ -165,7 +194,7 @@ impl Files {
                 .into_par_iter()
                 .with_max_len(1)
                 .map(|mut block| {
-                    block.recode();
+                    block.recode(plan);
                     block.with_batch(plan, &map)
                 })
                 .collect();

@@ -154,6 +154,9 @@ pub(crate) fn parse(rows: Rows, plan: &Plan, layout: &Layout) -> Parsed {
             Cells::Codes { codes, levels } => {
                 codes.extend((0..rows).map(|row| levels.code(element.text(cell(row, column)).as_bytes())));
             }
+            Cells::Words(words) => {
+                (0..rows).for_each(|row| words.push(element.text(cell(row, column)).as_bytes()));
+            }
             cells if element == Element::U8 => *cells = Cells::Bytes { start: column, stride: width },
             Cells::Numbers(numbers) => {
                 numbers.extend((0..rows).map(|row| {

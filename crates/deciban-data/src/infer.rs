@@ -1,11 +1,14 @@
 //! What the columns are, from the first block of the input: a column whose cells are all numbers, or
-//! all missing, is a number column, any other a category. Typed formats say it themselves.
+//! all missing, is a number column; one with many different values of several words is a text; any
+//! other is a category. Typed formats say themselves what is a number.
 
 use std::collections::{HashMap, HashSet};
 
+use deciban::data::MISSING;
 use deciban::{Error, Result};
 
 use crate::cells::{Cells, Fault, Missing};
+use crate::dictionary::Dictionary;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::source::{Counter, Purpose, Source};
@@ -17,6 +20,7 @@ use crate::{jsonl, number, records};
 pub(crate) enum Guess {
     Number,
     Category,
+    Text,
     /// Cells that are neither; the text says what.
     Unsupported(String),
 }
@@ -47,7 +51,7 @@ pub(crate) fn sample(sources: &[Source], options: &Options) -> Result<Sample> {
         while let Some(chunk) = table.next(SAMPLE)? {
             let positional =
                 matches!(chunk, Chunk::Idx(_)) || (matches!(chunk, Chunk::Delimited(..)) && !options.header);
-            let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_));
+            let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_) | Chunk::Texts(_));
             let missing = Missing::new(&options.missing);
             let seen = look(chunk, table.names(), table.counted(), &missing);
             let (names, guesses, rows) = seen.map_err(|fault| fault.error(&source.name, table.first_line()))?;
@@ -77,9 +81,10 @@ fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing
     match chunk {
         Chunk::Idx(rows) => Ok((names.to_vec(), vec![Guess::Number; names.len()], rows.rows)),
         Chunk::Records(batch) => {
-            let guesses = batch.schema().fields().iter().map(|field| records::guess(field.data_type())).collect();
+            let guesses = batch.columns().iter().map(|column| records::guess(column.as_ref(), missing)).collect();
             Ok((names.to_vec(), guesses, batch.num_rows()))
         }
+        Chunk::Texts(texts) => Ok((names.to_vec(), vec![Guess::Category, Guess::Text], texts.rows())),
         Chunk::JsonLines(text) => jsonl::sample(&text, missing),
         chunk @ Chunk::Delimited(..) => {
             let plan = Plan::texts(names);
@@ -94,9 +99,24 @@ fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing
 }
 
 fn guess(cells: &Cells, missing: &Missing) -> Guess {
-    let Cells::Codes { levels, .. } = cells else { return Guess::Number };
+    let Cells::Codes { levels, codes } = cells else { return Guess::Number };
     let is_number = |text: &[u8]| missing.has(text) || number::parse(text.trim_ascii()).is_some();
-    if levels.iter().all(is_number) { Guess::Number } else { Guess::Category }
+    if levels.iter().all(|(text, _)| is_number(text)) {
+        return Guess::Number;
+    }
+    let known = |code: &&u32| **code != MISSING && !missing.has(levels.text(**code));
+    category_or_text(levels, codes.iter().filter(known).count())
+}
+
+/// A text if at least twenty different values stand in more than half of the cells, and have three
+/// words on average.
+pub(crate) fn category_or_text(levels: &Dictionary, cells: usize) -> Guess {
+    let words: usize =
+        levels.iter().map(|(text, _)| text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).count()).sum();
+    match levels.len() >= 20 && 2 * levels.len() > cells && words >= 3 * levels.len() {
+        true => Guess::Text,
+        false => Guess::Category,
+    }
 }
 
 impl Sample {

@@ -1,5 +1,5 @@
 //! JSON lines: one object per line, whose keys are the columns. A key that is absent is a missing
-//! cell. Types decide the kinds: strings and booleans are categories, numbers are numbers.
+//! cell. Types decide the kinds: strings and booleans are categories or texts, numbers are numbers.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::cells::{Fault, Missing, NOT_UTF8, Parsed};
 use crate::cut::Cutter;
-use crate::infer::Guess;
+use crate::dictionary::Dictionary;
+use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::number;
 use crate::plan::Plan;
@@ -115,6 +116,8 @@ fn push(parsed: &mut Parsed, slot: usize, value: &Value, plan: &Plan) -> Result<
 pub(crate) fn sample(text: &[u8], missing: &Missing) -> Result<(Vec<String>, Vec<Guess>, usize), Fault> {
     let (mut names, mut guesses, mut rows) = (Vec::<String>::new(), Vec::new(), 0);
     let mut places = HashMap::new();
+    // The different strings of each key, and how many there are.
+    let mut strings: Vec<(Dictionary, usize)> = Vec::new();
     for object in objects(text) {
         let (_, object) = object?;
         rows += 1;
@@ -122,8 +125,15 @@ pub(crate) fn sample(text: &[u8], missing: &Missing) -> Result<(Vec<String>, Vec
             let place = *places.entry(name.clone()).or_insert_with(|| {
                 names.push(name.clone());
                 guesses.push(Guess::Number);
+                strings.push((Dictionary::default(), 0));
                 names.len() - 1
             });
+            if let Value::String(text) = value
+                && !missing.has(text.trim().as_bytes())
+            {
+                strings[place].0.code(text.as_bytes());
+                strings[place].1 += 1;
+            }
             match value {
                 Value::Null | Value::Number(_) => {}
                 Value::String(text) if missing.has(text.trim().as_bytes()) => {}
@@ -135,6 +145,9 @@ pub(crate) fn sample(text: &[u8], missing: &Missing) -> Result<(Vec<String>, Vec
                 Value::Object(_) => guesses[place] = Guess::Unsupported("an object".into()),
             }
         }
+    }
+    for (guess, (levels, cells)) in guesses.iter_mut().zip(&strings).filter(|(guess, _)| **guess == Guess::Category) {
+        *guess = category_or_text(levels, *cells);
     }
     Ok((names, guesses, rows))
 }

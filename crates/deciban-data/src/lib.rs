@@ -1,5 +1,6 @@
 //! Files to batches for [deciban](deciban): CSV, TSV, whitespace-separated text, JSON lines, Parquet,
-//! Arrow and idx, each also gzip or zstd compressed, from paths, globs or standard input.
+//! Arrow and idx, each also gzip or zstd compressed, from paths, globs or standard input, and folders
+//! of texts.
 //!
 //! [`Files`] is an engine: it runs any pass over input of any size, in bounded memory, with results
 //! that are the same bits for any number of threads.
@@ -32,8 +33,9 @@
 //!    `jsonl`), or reads rows of the other formats (`idx`, `parquet`, `ipc`), and sends them over a
 //!    channel that holds a few (`pieces`, `stream`).
 //! 3. Groups of blocks are parsed in parallel into `cells`: numbers, and codes of dictionaries that
-//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`).
-//! 4. In order, each block gets its row numbers and lines, and its few levels and classes the codes
+//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`, `folder`). Texts
+//!    become counts of words (`words`).
+//! 4. In order, each block gets its row numbers and lines, and its few levels, words and classes the codes
 //!    of the whole input (`code`, `classes`). So classes are found on the way, in one pass.
 //! 5. In parallel again, codes are replaced and rows observed (`block`, `engine`): block `i` goes to
 //!    stripe `i mod S`, and stripes are merged in order.
@@ -53,6 +55,7 @@ mod delimited;
 mod dictionary;
 mod engine;
 mod files;
+mod folder;
 mod guard;
 mod idx;
 mod infer;
@@ -74,9 +77,10 @@ mod standard_input;
 mod stream;
 mod table;
 mod text;
+mod words;
 
 pub use files::{Files, peek_columns};
-pub use options::{Format, Options, Target};
+pub use options::{Format, Options, Target, Vocabulary};
 
 #[cfg(test)]
 mod tests;

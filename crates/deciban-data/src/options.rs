@@ -3,7 +3,9 @@
 use std::str::FromStr;
 
 use deciban::data::Kind;
+use deciban::text::Tokeniser;
 use deciban::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,37 @@ pub enum Target {
     OneHot(Vec<String>),
 }
 
+/// How the words of texts are numbered.
+///
+/// Words get their numbers in order of first appearance. A stream that never ends has ever new ones:
+/// there a hashed vocabulary keeps memory fixed, at the price that some words share a number and none
+/// can be named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Vocabulary {
+    /// 2^b numbers, from the words' hashes; 1 to 28 bits.
+    pub hashed_bits: Option<u32>,
+    /// More different words than this in a column are an error.
+    pub most_words: usize,
+}
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        Vocabulary { hashed_bits: None, most_words: 1 << 24 }
+    }
+}
+
+impl Vocabulary {
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.hashed_bits {
+            Some(bits) if !(1..=28).contains(&bits) => {
+                Err(Error::parameter("--hashed-bits", "give a number of bits from 1 to 28"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How to read the input. The default is a CSV file with a header and without a target.
 ///
 /// ```
@@ -79,6 +112,8 @@ pub struct Options {
     pub header: bool,
     /// Lines that begin with it are skipped. Whitespace-separated text has `#` unless told.
     pub comment: Option<char>,
+    /// Whether fields of delimited text may be quoted. Otherwise quotes are plain characters.
+    pub quotes: bool,
     /// Cells that stand for a missing value.
     pub missing: Vec<String>,
     /// Kinds that the caller knows better than the sample.
@@ -95,6 +130,10 @@ pub struct Options {
     pub weight: Option<String>,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
+    /// What the words of texts are.
+    pub tokeniser: Tokeniser,
+    /// How they are numbered.
+    pub vocabulary: Vocabulary,
 }
 
 /// The missing markers unless told: those of UCI, pandas, R and JSON.
@@ -107,6 +146,7 @@ impl Default for Options {
             separator: None,
             header: true,
             comment: None,
+            quotes: true,
             missing: MISSING.map(String::from).to_vec(),
             kinds: Vec::new(),
             ignore: Vec::new(),
@@ -115,6 +155,8 @@ impl Default for Options {
             versus_rest: None,
             weight: None,
             unlabelled: false,
+            tokeniser: Tokeniser::default(),
+            vocabulary: Vocabulary::default(),
         }
     }
 }

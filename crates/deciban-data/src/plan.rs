@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use deciban::data::{Column, Kind, Schema};
+use deciban::text::Tokens;
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
 use crate::infer::{Guess, Sample};
 use crate::names::{list, no_column, unknown};
-use crate::options::{Options, Target};
+use crate::options::{Options, Target, Vocabulary};
 
 /// A wanted column.
 #[derive(Clone, Debug)]
@@ -19,8 +20,10 @@ pub(crate) struct Slot {
     pub name: String,
     /// Its place in the first file.
     pub position: usize,
-    /// Whether cells become codes, not numbers.
+    /// Whether cells become codes or words, not numbers.
     pub is_code: bool,
+    /// What makes words of its cells, if they are texts.
+    pub tokens: Option<Tokens>,
     /// Why its cells must be numbers: ends the error of a cell that is none.
     pub why_number: String,
 }
@@ -36,6 +39,10 @@ pub(crate) struct Plan {
     pub one_hot: Range<usize>,
     pub weight: Option<usize>,
     pub missing: Missing,
+    /// How the words of texts are numbered.
+    pub vocabulary: Vocabulary,
+    /// Whether text that is not UTF-8 may pass, since it is only looked at.
+    pub lossy: bool,
     /// The columns of the first file.
     pub raw: Vec<String>,
     /// Whether columns have no names, only places.
@@ -61,12 +68,6 @@ impl Plan {
             let option = option_of(*kind);
             if sample.position(name).is_none() {
                 return Err(unknown(option, name, sample));
-            }
-            if *kind == Kind::Text {
-                return Err(Error::parameter(
-                    option,
-                    format!("column `{name}`: text columns are not read yet: give --ignore {name}"),
-                ));
             }
         }
         if let Some(name) = options.columns.iter().flatten().find(|name| taken.contains(&name.as_str())) {
@@ -97,6 +98,7 @@ impl Plan {
                 (Some(kind), _) => kind,
                 (None, Guess::Number) => Kind::Number,
                 (None, Guess::Category) => Kind::Category,
+                (None, Guess::Text) => Kind::Text,
                 (_, Guess::Unsupported(what)) => return Err(sample.unsupported(name, what)),
             };
             let why = match given {
@@ -108,7 +110,10 @@ impl Plan {
                 ),
             };
             plan.features.push(Column { name: name.clone(), kind, levels: Vec::new() });
-            plan.add(name, position, kind == Kind::Category, why);
+            let slot = plan.add(name, position, matches!(kind, Kind::Category | Kind::Text), why);
+            if kind == Kind::Text {
+                plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
+            }
         }
         plan.add_target_and_weight(sample, options)?;
         Ok(plan)
@@ -125,7 +130,10 @@ impl Plan {
             }
             let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
             let why = ": the model knows this column as numbers".into();
-            plan.add(&sample.names[position], position, is_code, why);
+            let slot = plan.add(&sample.names[position], position, is_code, why);
+            if column.kind == Kind::Text {
+                plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
+            }
         }
         plan.features = schema.columns().to_vec();
         plan.add_target_and_weight(sample, options)?;
@@ -134,7 +142,7 @@ impl Plan {
 
     /// The plan that reads every column as text, for inference.
     pub fn texts(names: &[String]) -> Plan {
-        let mut plan = Plan { raw: names.to_vec(), positional: true, ..Plan::default() };
+        let mut plan = Plan { raw: names.to_vec(), positional: true, lossy: true, ..Plan::default() };
         for (position, name) in names.iter().enumerate() {
             plan.add(name, position, true, String::new());
         }
@@ -154,11 +162,13 @@ impl Plan {
 
     fn start(sample: &Sample, options: &Options) -> Result<Plan> {
         let missing = Missing::new(&options.missing);
-        Ok(Plan { missing, raw: sample.names.clone(), positional: sample.positional, ..Plan::default() })
+        let vocabulary = options.vocabulary.clone();
+        vocabulary.check()?;
+        Ok(Plan { missing, vocabulary, raw: sample.names.clone(), positional: sample.positional, ..Plan::default() })
     }
 
     fn add(&mut self, name: &str, position: usize, is_code: bool, why_number: String) -> usize {
-        self.slots.push(Slot { name: name.into(), position, is_code, why_number });
+        self.slots.push(Slot { name: name.into(), position, is_code, tokens: None, why_number });
         self.slots.len() - 1
     }
 

@@ -7,19 +7,33 @@ use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::DataType;
 use deciban::Result;
 
-use crate::cells::Parsed;
-use crate::infer::Guess;
+use crate::cells::{Missing, Parsed};
+use crate::dictionary::Dictionary;
+use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::plan::Plan;
 
-/// What a column of this type holds.
-pub(crate) fn guess(data_type: &DataType) -> Guess {
+/// What a column holds, from its type and, where that is text, from its cells.
+pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
+    let guess = by_type(array.data_type());
+    match (&guess, texts(array)) {
+        (Guess::Category, Ok(texts)) if !matches!(array.data_type(), DataType::Dictionary(..)) => {
+            let mut levels = Dictionary::default();
+            let known = texts.iter().flatten().filter(|text| !missing.has(text.as_bytes()));
+            let cells = known.map(|text| levels.code(text.as_bytes())).count();
+            category_or_text(&levels, cells)
+        }
+        _ => guess,
+    }
+}
+
+fn by_type(data_type: &DataType) -> Guess {
     use DataType::*;
     match data_type {
         Boolean | Null | Float16 | Float32 | Float64 => Guess::Number,
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Guess::Number,
         Utf8 | LargeUtf8 | Utf8View => Guess::Category,
-        Dictionary(_, values) if !matches!(guess(values), Guess::Unsupported(_)) => Guess::Category,
+        Dictionary(_, values) if !matches!(by_type(values), Guess::Unsupported(_)) => Guess::Category,
         other => Guess::Unsupported(format!("the type {other}")),
     }
 }

@@ -53,20 +53,26 @@ pub(crate) fn by_magic(start: &[u8]) -> Option<Format> {
 /// How the text that begins with `start` is delimited.
 pub(crate) fn dialect(guess: Guess, start: &[u8], options: &Options) -> Result<Dialect> {
     let comment = byte("--comment", options.comment)?;
+    let made = |separator: u8| Dialect {
+        separator,
+        comment: comment.or((separator == b' ').then_some(b'#')),
+        quotes: options.quotes,
+    };
     if let Some(separator) = byte("--separator", options.separator)? {
         if separator.is_ascii_alphanumeric() || b".+-\"\r\n".contains(&separator) {
             let message = format!("`{}` cannot separate fields: give , ; | or a tab", separator.escape_ascii());
             return Err(Error::parameter("--separator", message));
         }
-        return Ok(Dialect { separator, comment: comment.or((separator == b' ').then_some(b'#')) });
+        return Ok(made(separator));
     }
+    let quotes = options.quotes;
     let separator = match guess {
         Guess::Known(Format::Tsv) => b'\t',
         Guess::Known(Format::Text) => b' ',
-        Guess::Known(_) | Guess::Separated => separator(start, comment, b"\t;,").unwrap_or(b','),
-        Guess::Open => separator(start, comment.or(Some(b'#')), b"\t;, ").unwrap_or(b','),
+        Guess::Known(_) | Guess::Separated => separator(start, comment, b"\t;,", quotes).unwrap_or(b','),
+        Guess::Open => separator(start, comment.or(Some(b'#')), b"\t;, ", quotes).unwrap_or(b','),
     };
-    Ok(Dialect { separator, comment: comment.or((separator == b' ').then_some(b'#')) })
+    Ok(made(separator))
 }
 
 fn byte(option: &'static str, given: Option<char>) -> Result<Option<u8>> {
@@ -80,12 +86,12 @@ fn byte(option: &'static str, given: Option<char>) -> Result<Option<u8>> {
 /// The separator that stands equally often in (nearly) every one of the first lines. Of several the
 /// first candidate wins: a semicolon in every line is no accident, while commas in a file that
 /// semicolons separate are decimal commas.
-fn separator(start: &[u8], comment: Option<u8>, candidates: &[u8]) -> Option<u8> {
+fn separator(start: &[u8], comment: Option<u8>, candidates: &[u8], quotes: bool) -> Option<u8> {
     let whole = memchr::memrchr(b'\n', start).map_or(start, |end| &start[..end]);
     let is_data =
         |line: &&[u8]| !line.trim_ascii().is_empty() && (comment.is_none() || line.first().copied() != comment);
     let lines: Vec<&[u8]> = whole.split(|b| *b == b'\n').filter(is_data).take(100).collect();
-    let counts = |candidate| lines.iter().map(|line| count(line, candidate)).collect::<Vec<usize>>();
+    let counts = |candidate| lines.iter().map(|line| count(line, candidate, quotes)).collect::<Vec<usize>>();
     let steady = |candidate: &&u8| {
         let mut counts = counts(**candidate);
         counts.sort_unstable();
@@ -97,14 +103,14 @@ fn separator(start: &[u8], comment: Option<u8>, candidates: &[u8]) -> Option<u8>
 }
 
 /// How many separators a line has outside of quotes.
-fn count(line: &[u8], separator: u8) -> usize {
+fn count(line: &[u8], separator: u8, quotes: bool) -> usize {
     if separator == b' ' {
         let words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         return words.count().saturating_sub(1);
     }
     let mut quoted = false;
     let outside = line.iter().filter(|byte| {
-        quoted ^= **byte == b'"';
+        quoted ^= quotes && **byte == b'"';
         !quoted && **byte == separator
     });
     outside.count()

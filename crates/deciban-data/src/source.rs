@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 use deciban::{Error, Result};
 
 use crate::decompress::{Bytes, decompress, is_compressed, read_error};
+use crate::folder::has_folders;
 use crate::standard_input::{Once, Positioned, spool, standard_input};
 
-/// A file or standard input.
+/// A file, a folder of texts or standard input.
 pub(crate) struct Source {
     /// As errors name it: the path, or `-`.
     pub name: String,
@@ -91,12 +92,23 @@ impl Source {
             io::ErrorKind::NotFound => refuse(&self.name, "there is no such file".into()),
             _ => Error::io(path, e),
         })?;
-        match metadata.is_dir() {
+        match metadata.is_dir() && !has_folders(path) {
             true => Err(refuse(
                 &self.name,
-                format!("this is a folder: give its files, as in '{}/*.csv'", self.name.trim_end_matches('/')),
+                format!(
+                    "this is a folder: give its files, as in '{}/*.csv', or put texts into a folder for each class",
+                    self.name.trim_end_matches('/')
+                ),
             )),
             false => Ok(()),
+        }
+    }
+
+    /// The folder, if it is one.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Path(path) if path.is_dir() => Some(path),
+            _ => None,
         }
     }
 

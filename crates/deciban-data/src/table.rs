@@ -10,7 +10,7 @@ use crate::options::{Format, Options};
 use crate::plan::Plan;
 use crate::sniff::{Guess, by_magic, by_name};
 use crate::source::{Counter, Purpose, Source};
-use crate::{blanks, delimited, idx, ipc, jsonl, parquet, records, text};
+use crate::{blanks, delimited, folder, idx, ipc, jsonl, parquet, records, text};
 
 /// Some rows of a file, not yet parsed.
 pub(crate) enum Chunk {
@@ -18,6 +18,7 @@ pub(crate) enum Chunk {
     JsonLines(Vec<u8>),
     Records(arrow_array::RecordBatch),
     Idx(idx::Rows),
+    Texts(folder::Texts),
 }
 
 impl Chunk {
@@ -31,6 +32,7 @@ impl Chunk {
             Chunk::JsonLines(text) => jsonl::parse(&text, plan, layout),
             Chunk::Records(batch) => records::parse(&batch, plan, layout),
             Chunk::Idx(rows) => idx::parse(rows, plan, layout),
+            Chunk::Texts(texts) => folder::parse(texts, plan, layout),
         };
         parsed.finish(plan)
     }
@@ -59,8 +61,11 @@ pub(crate) trait Table: Send {
 /// How many bytes are looked at to tell what a file is.
 const LOOK: usize = 1 << 16;
 
-/// Opens a file of any format.
+/// Opens a file of any format, or a folder.
 pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter: &Counter) -> Result<Box<dyn Table>> {
+    if let Some(path) = source.folder() {
+        return folder::open(path, source, counter);
+    }
     let guess = by_name(&source.name, options.format);
     // These two want the file itself, not a stream; a pipe is spooled before anything takes it.
     match guess {

@@ -6,7 +6,7 @@ use deciban::Result;
 use deciban::data::{Batch, Cells, Kind, MISSING, Rows, Tile, View};
 use proptest::prelude::*;
 
-use crate::{Files, Format, Options, Target};
+use crate::{Files, Format, Options, Target, Vocabulary};
 
 /// Opens `text` as a file.
 fn open(text: &str, options: Options) -> (tempfile::NamedTempFile, Result<Files>) {
@@ -144,6 +144,27 @@ proptest! {
         let text: String = rows.iter().map(|row| row.join("  ") + " \n").collect();
         let options = Options { format: Some(Format::Text), header: false, ..Options::default() };
         let _ = same_for_all_blocks(&text, &options);
+    }
+
+    #[test]
+    fn texts_too(rows in prop::collection::vec(("[ab]", "[a-cA-Cé\"' !£\u{301}]{0,20}"), 1..40), hashed in any::<bool>()) {
+        let text: String = rows.iter().map(|(class, text)| format!("{class}\t{text}\n")).collect();
+        let hashed_bits = hashed.then_some(2);
+        let options = Options {
+            format: Some(Format::Tsv),
+            header: false,
+            quotes: false,
+            target: Target::Column("c0".into()),
+            kinds: vec![("c1".into(), Kind::Text)],
+            vocabulary: Vocabulary { hashed_bits, ..Vocabulary::default() },
+            ..Options::default()
+        };
+        let found = same_for_all_blocks(&text, &options).unwrap();
+        prop_assert_eq!(found.lines().count(), rows.len() + 1);
+        // Quoted, the same texts give the same rows.
+        let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let quoted: String = rows.iter().map(|(class, text)| format!("{class}\t{}\n", quote(text))).collect();
+        prop_assert_eq!(same_for_all_blocks(&quoted, &Options { quotes: true, ..options }).unwrap(), found);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn open(mut cutter: Cutter, guess: Guess, source: &Source, options: &
         let (before, lines) = before_record(&record, dialect).map_err(at)?;
         if before == 0 {
             let height = memchr::memchr_iter(b'\n', &record).count() as u64;
-            break (fields(&record, dialect).map_err(at)?, record.len(), height);
+            break (fields(&record, dialect, options.header).map_err(at)?, record.len(), height);
         }
         let before = before.min(cutter.look(0)?.len());
         cutter.skip(before);
@@ -65,10 +65,10 @@ fn before_record(text: &[u8], dialect: Dialect) -> Result<(usize, u64), String> 
     Ok(if words.is_empty() { (text.len(), 1) } else { (before, lines) })
 }
 
-fn fields(record: &[u8], dialect: Dialect) -> Result<Vec<String>, String> {
+fn fields(record: &[u8], dialect: Dialect, names: bool) -> Result<Vec<String>, String> {
     match dialect.is_blanks() {
         true => blanks::first_words(record, dialect.comment).map(|(words, _, _)| words),
-        false => delimited::fields(record, dialect),
+        false => delimited::fields(record, dialect, names),
     }
 }
 

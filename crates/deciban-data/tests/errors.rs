@@ -40,9 +40,10 @@ fn rows() {
         csv("x,y,t\n\n\"1\n\",2,a\n1,2\n"),
         "a.csv:5: the row has 2 fields, the header has 3: mend the row, or give --separator"
     );
-    let unclosed = "a quote opens here that nothing closes: close it, or double the quotes inside quotes";
+    let unclosed =
+        "a quote opens here that nothing closes: close it, double the quotes inside quotes, or give --no-quotes";
     assert_eq!(csv("x,t\n1,a\n2,\"b\n3,c\n"), format!("a.csv:3: column `t`: {unclosed}"));
-    let behind = "there is text behind the closing quote: double the quotes inside quotes";
+    let behind = "there is text behind the closing quote: double the quotes inside quotes, or give --no-quotes";
     assert_eq!(csv("x,t\n1,\"b\"c\n"), format!("a.csv:2: column `t`: {behind}"));
 }
 
@@ -159,7 +160,10 @@ fn files() {
     assert_eq!(open(&[&folder.path("none.csv")]), "none.csv: there is no such file");
     assert_eq!(open(&[&folder.path("*.csv")]), "*.csv: no file matches this pattern");
     std::fs::create_dir(folder.path("parts")).unwrap();
-    assert_eq!(open(&[&folder.path("parts")]), "parts: this is a folder: give its files, as in 'parts/*.csv'");
+    assert_eq!(
+        open(&[&folder.path("parts")]),
+        "parts: this is a folder: give its files, as in 'parts/*.csv', or put texts into a folder for each class"
+    );
     assert_eq!(open(&[]), "DATA: give at least one file, or - for standard input");
     assert_eq!(open(&["-", "-"]), "DATA: standard input (-) can be given only once");
     assert_eq!(open(&[&folder.write("empty.csv", "")]), "empty.csv: the file is empty");
@@ -285,13 +289,13 @@ fn against_a_schema() {
 }
 
 #[test]
-fn a_level_that_the_schema_does_not_know_is_missing() {
+fn a_level_that_the_schema_does_not_know_is_unseen() {
     let folder = Folder::new();
     let train = Files::open(&[folder.write("a.csv", "c,t\nred,a\nblue,b\n")], target("t")).unwrap();
     common::dump(&train).unwrap();
     let path = folder.write("b.csv", "c\nblue\ngreen\n");
     let files = Files::open_as(&[path], Options::default(), &train.schema().unwrap()).unwrap();
-    assert_eq!(common::dump(&files).unwrap(), ["blue", "-"]);
+    assert_eq!(common::dump(&files).unwrap(), ["blue", "unseen"]);
     assert_eq!(files.columns()[0].levels, ["red", "blue"]);
 }
 
