@@ -8,6 +8,9 @@ pub mod bernoulli;
 pub mod categorical;
 pub mod counts;
 pub mod covariance;
+pub mod exponential;
+pub mod exponential_family;
+pub mod gamma;
 pub mod gaussian;
 pub mod multinomial;
 pub mod normal;
@@ -15,6 +18,9 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
+pub mod log_normal;
+pub mod normal;
+pub mod poisson;
 
 use serde::{Deserialize, Serialize};
 
@@ -248,4 +254,8 @@ families! {
     "table" Table: table::Table,
     "tree" Tree: tree::Tree,
     "multinomial" Multinomial: multinomial::Multinomial,
+    "poisson" Poisson: poisson::Poisson,
+    "exponential" Exponential: exponential::Exponential,
+    "log-normal" LogNormal: log_normal::LogNormal,
+    "gamma" Gamma: gamma::Gamma,
 }

@@ -1,10 +1,14 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
+mod digamma;
 mod glasso;
 mod linear;
 mod random;
 mod special;
 
+pub use digamma::{
+    digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
+};
 pub use glasso::{GraphicalLasso, graphical_lasso};
 pub use linear::{
     Matrix, add_gram, cholesky, eigen, product, solve_lower, solve_lower_tile, tile_product, tile_transpose_product,
