@@ -18,6 +18,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
+pub mod histogram;
 pub mod log_normal;
 pub mod normal;
 pub mod poisson;
@@ -258,4 +259,5 @@ families! {
     "exponential" Exponential: exponential::Exponential,
     "log-normal" LogNormal: log_normal::LogNormal,
     "gamma" Gamma: gamma::Gamma,
+    "histogram" Histogram: histogram::Histogram,
 }

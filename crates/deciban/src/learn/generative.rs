@@ -43,6 +43,7 @@ impl Generative {
             columns: (0..columns.len()).collect(),
             names: columns.iter().map(|c| c.name.clone()).collect(),
             gaussianise: None,
+            discretise: None,
             family: AnyFamily::Gaussian(family),
         };
         Ok(Generative { blocks: vec![block], gaussianise: false, folds: 1, seed: 0 })
@@ -88,7 +89,7 @@ impl Generative {
         let mut blocks = Vec::new();
         for (b, (own, given)) in self.blocks.iter().zip(statistics.blocks()).enumerate() {
             Error::check_shape("columns of a block", own.columns.len(), given.columns.len())?;
-            let levels: Vec<usize> = given.columns.iter().map(|&c| schema.columns()[c].levels.len()).collect();
+            let levels: Vec<usize> = given.seen_columns(schema.columns()).iter().map(|c| c.levels.len()).collect();
             let names = Names { columns: &given.names, levels: &levels, classes: schema.classes() };
             let family = match own.family.is_open() {
                 true => own.family.choose(&summary.block_by_fold(b), names)?,
@@ -177,9 +178,13 @@ impl GenerativeModel {
         for FittedBlock { block, density } in &self.blocks {
             let values = density.sample(class, random)?;
             for (j, (&column, value)) in block.columns.iter().zip(values).enumerate() {
-                row[column] = match (value, &block.gaussianise) {
-                    (Value::Number(y), Some(map)) => Value::Number(map.inverse(j, y)),
-                    (value, _) => value,
+                let bins = block.discretise.as_ref().and_then(|discretise| discretise.bins(j));
+                row[column] = match (value, &block.gaussianise, bins) {
+                    (Value::Number(y), Some(map), _) => Value::Number(map.inverse(j, y)),
+                    // A code of no bin is a missing number.
+                    (Value::Level(bin), _, Some(bins)) if bin as usize >= bins.count() => Value::Number(f64::NAN),
+                    (Value::Level(bin), _, Some(bins)) => Value::Number(bins.at(bin as usize, random.uniform())),
+                    (value, _, _) => value,
                 };
             }
         }

@@ -120,12 +120,14 @@ impl Statistics {
                 self.pass.folds, other.pass.folds
             )));
         }
-        let same_maps = |(a, b): (&Block, &Block)| a.gaussianise == b.gaussianise && a.columns == b.columns;
+        let same_maps = |(a, b): (&Block, &Block)| {
+            a.gaussianise == b.gaussianise && a.discretise == b.discretise && a.columns == b.columns
+        };
         if self.pass.blocks.len() != other.pass.blocks.len()
             || !self.pass.blocks.iter().zip(&other.pass.blocks).all(same_maps)
         {
             return Err(Error::Schema(
-                "the statistics were made with other blocks or another --gaussianise: make them with the same options"
+                "the statistics were made with other blocks, another --gaussianise or other --bins: make them with the same options"
                     .into(),
             ));
         }

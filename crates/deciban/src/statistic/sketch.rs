@@ -126,6 +126,24 @@ impl Quantiles {
         knots
     }
 
+    /// The values that any of these sketches holds, ascending, each with its weight in every sketch;
+    /// all at the width of the widest bucket that joining them needs.
+    pub fn side_by_side(sketches: &[&Quantiles]) -> Result<Vec<(f64, Vec<f64>)>> {
+        let mut whole = Quantiles::new();
+        sketches.iter().try_for_each(|sketch| whole.merge(sketch))?;
+        let mut rows: Vec<(f64, Vec<f64>)> =
+            (0..whole.buckets.len()).map(|i| (whole.value(i), vec![0.0; sketches.len()])).collect();
+        for (s, sketch) in sketches.iter().enumerate().filter(|(_, sketch)| !sketch.buckets.is_empty()) {
+            let mut i = 0;
+            for &(key, weight) in sketch.at(whole.shift).iter() {
+                // Every key of a part is a key of the whole, and both ascend.
+                i += whole.buckets[i..].partition_point(|bucket| bucket.0 < key);
+                rows[i].1[s] = weight;
+            }
+        }
+        Ok(rows)
+    }
+
     /// The value that stands for bucket `i`: itself, or the middle of those it may hold, or 0.
     fn value(&self, i: usize) -> f64 {
         let first = self.buckets[i].0 << self.shift;
@@ -570,6 +588,19 @@ mod tests {
         b.observe(&batch.slice(0..7000)).unwrap();
         a.merge(&b.state().unwrap()).unwrap();
         assert_eq!(from_bytes::<Sketches>(&a.state().unwrap()).unwrap(), found);
+    }
+
+    #[test]
+    fn side_by_side_keeps_each_weight() {
+        let (a, b) = (sketch(&[1.0, 2.0, 2.0]), sketch(&[2.0, 5.0]));
+        let rows = Quantiles::side_by_side(&[&a, &Quantiles::new(), &b]).unwrap();
+        assert_eq!(rows, [(1.0, vec![1.0, 0.0, 0.0]), (2.0, vec![2.0, 0.0, 1.0]), (5.0, vec![0.0, 0.0, 1.0])]);
+        // A sketch with wide buckets widens the other's.
+        let (wide, narrow) = (sketch(&normals(1, 100_000)), sketch(&normals(2, 50)));
+        let rows = Quantiles::side_by_side(&[&wide, &narrow]).unwrap();
+        let sum = |s: usize| rows.iter().map(|row| row.1[s]).sum::<f64>();
+        assert!(wide.shift > 0 && rows.len() <= CAPACITY && rows.is_sorted_by(|a, b| a.0 < b.0));
+        assert_eq!((sum(0), sum(1)), (100_000.0, 50.0));
     }
 
     #[test]

@@ -1,7 +1,13 @@
-//! Maps of numbers to numbers. Linear ones act on moments, so they cost no pass over the rows.
+//! Maps of numbers to numbers and to codes. Linear ones act on moments, so they cost no pass over the rows.
 
+mod bins;
+mod discretise;
 mod gaussianise;
 mod linear;
+mod mdl;
 
+pub use bins::{Binning, Bins};
+pub use discretise::Discretise;
 pub use gaussianise::Gaussianise;
 pub use linear::{Linear, Step};
+pub use mdl::mdl_cuts;
