@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use deciban::data::{Batch, Column, Kind, Schema};
+use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
 
@@ -90,9 +91,13 @@ impl Files {
     ///
     /// Columns are looked up by name, or by place where there is no header; others are left out.
     /// A class that the schema does not know is an error; a level or word that it does not know gets the
-    /// code [`UNSEEN`](deciban::data::UNSEEN). Texts are read with the tokeniser of `options`, which must
-    /// be the one that the schema's words were made with, and hashed if they were.
-    pub fn open_as(paths: &[String], options: Options, schema: &Schema) -> Result<Files> {
+    /// code [`UNSEEN`](deciban::data::UNSEEN). Texts are read as the schema says, or
+    /// else with the tokeniser of `options`.
+    pub fn open_as(paths: &[String], mut options: Options, schema: &Schema) -> Result<Files> {
+        if let Some(reading) = schema.reading() {
+            options.tokeniser = reading.tokeniser.clone();
+            options.vocabulary.hashed_bits = reading.hashed_bits;
+        }
         let sources = find(paths)?;
         let sample = sample(&sources, &options)?;
         let plan = Plan::of_schema(&sample, &options, schema)?;
@@ -156,7 +161,13 @@ impl Files {
 
     /// The columns, the target and the classes so far.
     pub fn schema(&self) -> Result<Schema> {
-        Schema::new(self.columns_so_far(), self.target.clone(), self.classes())
+        let columns = self.columns_so_far();
+        let options = &self.input.options;
+        let reading = columns.iter().any(|column| column.kind == Kind::Text).then(|| Reading {
+            tokeniser: options.tokeniser.clone(),
+            hashed_bits: options.vocabulary.hashed_bits,
+        });
+        Ok(Schema::new(columns, self.target.clone(), self.classes())?.with_reading(reading))
     }
 
     /// What the last run found odd, though it went on: texts that are not UTF-8.

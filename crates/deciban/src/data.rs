@@ -7,6 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::text::Reading;
 
 /// The code of a missing category, and of a row without a label.
 pub const MISSING: u32 = u32::MAX;
@@ -56,6 +57,8 @@ pub struct Schema {
     columns: Vec<Column>,
     target: String,
     classes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reading: Option<Reading>,
 }
 
 #[derive(Deserialize)]
@@ -63,12 +66,14 @@ struct RawSchema {
     columns: Vec<Column>,
     target: String,
     classes: Vec<String>,
+    #[serde(default)]
+    reading: Option<Reading>,
 }
 
 impl TryFrom<RawSchema> for Schema {
     type Error = Error;
     fn try_from(raw: RawSchema) -> Result<Self> {
-        Schema::new(raw.columns, raw.target, raw.classes)
+        Ok(Schema::new(raw.columns, raw.target, raw.classes)?.with_reading(raw.reading))
     }
 }
 
@@ -77,7 +82,17 @@ impl Schema {
     pub fn new(columns: Vec<Column>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
         distinct(columns.iter().map(|c| c.name.as_str()), "column")?;
         distinct(classes.iter().map(String::as_str), "class")?;
-        Ok(Schema { columns, target: target.into(), classes })
+        Ok(Schema { columns, target: target.into(), classes, reading: None })
+    }
+
+    /// The same schema with another way of reading texts.
+    pub fn with_reading(self, reading: Option<Reading>) -> Self {
+        Schema { reading, ..self }
+    }
+
+    /// How its texts become words, if it has texts.
+    pub fn reading(&self) -> Option<&Reading> {
+        self.reading.as_ref()
     }
 
     /// Number columns only, as the examples use them.
@@ -130,7 +145,8 @@ impl Schema {
 
     /// The same columns with other classes.
     pub fn with_classes(&self, classes: Vec<String>) -> Result<Self> {
-        Schema::new(self.columns.clone(), self.target.clone(), classes)
+        let schema = Schema::new(self.columns.clone(), self.target.clone(), classes)?;
+        Ok(schema.with_reading(self.reading.clone()))
     }
 }
 

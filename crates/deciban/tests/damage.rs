@@ -32,7 +32,7 @@ fn use_model(path: &Path) -> deciban::Result<()> {
     let evidence = model.evidence(&Batch::new(1).row_major(&[0.1, 2.0, 99.0][..], 3).unwrap())?;
     let _ = evidence.posterior(model.prior()).most_probable(0);
     let _ = model.evidence(&Batch::new(1).row_major(&[f64::NAN, 1.0, 101.0][..], 3).unwrap());
-    let Model::Generative(model) = model;
+    let Model::Generative(model) = model else { return Ok(()) };
     model.sample(0, &mut Random::new(1)).map(|_| ())
 }
 

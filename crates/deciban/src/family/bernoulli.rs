@@ -484,6 +484,10 @@ impl Family for Bernoulli {
     type Statistic = Presence;
     type Density = BernoulliDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, width: usize) -> Presence {
         Presence::Nothing(width)
     }

@@ -247,6 +247,10 @@ impl Family for Categorical {
     type Statistic = LevelCounts;
     type Density = CategoricalDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, width: usize) -> LevelCounts {
         LevelCounts { columns: Ragged(vec![Vec::new(); width]) }
     }

@@ -322,6 +322,10 @@ impl Family for Histogram {
     type Statistic = HistogramStatistic;
     type Density = HistogramDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, width: usize) -> HistogramStatistic {
         let given = match &self.bins {
             Binning::Cuts(columns) => {

@@ -12,16 +12,15 @@ pub mod exponential;
 pub mod exponential_family;
 pub mod gamma;
 pub mod gaussian;
+pub mod histogram;
+pub mod log_normal;
 pub mod multinomial;
 pub mod normal;
+pub mod poisson;
 pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
-pub mod histogram;
-pub mod log_normal;
-pub mod normal;
-pub mod poisson;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +66,11 @@ pub trait Family: Clone + Send + Sync {
     /// Settles what is still open ("auto") from statistics per fold and class.
     fn choose(&self, _folds: &[Vec<Self::Statistic>], _names: Names<'_>) -> Result<Self> {
         Ok(self.clone())
+    }
+
+    /// The same family with another pseudo-count, if it has one.
+    fn with_pseudo_count(self, _pseudo_count: f64) -> Self {
+        self
     }
 
     /// Whether [`choose`](Family::choose) has anything to settle.
@@ -124,6 +128,24 @@ macro_rules! families {
         /// The names of the families.
         pub const NAMES: &[&str] = &[$($name),*];
 
+        impl AnyFamily {
+            /// The family of this name, with its defaults.
+            pub fn named(name: &str) -> Result<Self> {
+                match name {
+                    $($name => Ok(AnyFamily::$variant(<$family>::default())),)*
+                    _ => Err(crate::Error::parameter(
+                        "--family",
+                        format!("there is no family `{name}`: there are {}", NAMES.join(", ")),
+                    )),
+                }
+            }
+
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(AnyFamily::$variant(_) => $name),* }
+            }
+        }
+
         impl Statistic for AnyStatistic {
             fn merge(&mut self, other: &Self) -> Result<()> {
                 #[allow(unreachable_patterns)]
@@ -163,6 +185,9 @@ macro_rules! families {
             }
             fn size(&self, width: usize) -> usize {
                 match self { $(AnyFamily::$variant(f) => f.size(width)),* }
+            }
+            fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+                match self { $(AnyFamily::$variant(f) => AnyFamily::$variant(f.with_pseudo_count(pseudo_count))),* }
             }
             fn is_open(&self) -> bool {
                 match self { $(AnyFamily::$variant(f) => f.is_open()),* }

@@ -424,6 +424,10 @@ impl Family for Table {
     type Statistic = JointCounts;
     type Density = TableDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, width: usize) -> JointCounts {
         JointCounts::empty(width)
     }

@@ -503,6 +503,10 @@ impl Family for Tree {
     type Statistic = PairCounts;
     type Density = TreeDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, width: usize) -> PairCounts {
         PairCounts::empty(width)
     }

@@ -9,18 +9,20 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::gaussian::Gaussian;
+use crate::family::histogram::Histogram;
 use crate::family::{AnyDensity, AnyFamily, Density, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::posterior::Prior;
 use crate::statistic::Sketch;
-use crate::transform::Gaussianise;
+use crate::transform::{Binning, Discretise, Gaussianise};
 
 /// Learns a generative model.
 #[derive(Clone, Debug)]
 pub struct Generative {
     blocks: Vec<Block>,
     gaussianise: bool,
+    bins: Option<Binning>,
     folds: usize,
     seed: u64,
 }
@@ -39,14 +41,19 @@ impl Generative {
         if columns.is_empty() {
             return Err(Error::Schema("there is no column to learn from".into()));
         }
-        let block = Block {
-            columns: (0..columns.len()).collect(),
-            names: columns.iter().map(|c| c.name.clone()).collect(),
-            gaussianise: None,
-            discretise: None,
-            family: AnyFamily::Gaussian(family),
-        };
-        Ok(Generative { blocks: vec![block], gaussianise: false, folds: 1, seed: 0 })
+        let block = Block::new((0..columns.len()).collect(), columns, AnyFamily::Gaussian(family));
+        Ok(Generative::of_blocks(vec![block]))
+    }
+
+    /// Blocks as [`blocks`](super::blocks) makes them.
+    pub fn of_blocks(blocks: Vec<Block>) -> Self {
+        Generative { blocks, gaussianise: false, bins: None, folds: 1, seed: 0 }
+    }
+
+    /// Cuts the numbers of each block into bins first, at the price of one more pass.
+    pub fn discretise(mut self, bins: Binning) -> Self {
+        self.bins = Some(bins);
+        self
     }
 
     /// Maps each number through its empirical distribution to a normal one first, at the price of
@@ -64,14 +71,20 @@ impl Generative {
 
     /// Whether more than one pass over the rows is needed.
     pub fn needs_two_passes(&self) -> bool {
-        self.gaussianise
+        self.gaussianise || self.bins.is_some()
     }
 
     /// The passes: what [`fit`](Generative::fit) needs of the rows.
     pub fn statistics(&self, engine: &impl Engine) -> Result<Statistics> {
         let mut blocks = self.blocks.clone();
-        if self.gaussianise {
+        if let Some(binning) = &self.bins {
+            let columns = engine.schema()?.columns().to_vec();
             for block in &mut blocks {
+                block.discretise = find_bins(binning, block, &columns, engine)?;
+            }
+        }
+        if self.gaussianise {
+            for block in blocks.iter_mut().filter(|block| matches!(block.family, AnyFamily::Gaussian(_))) {
                 let sketches = engine.run(&Sketch::new(block.columns.clone(), block.names.clone())?)?;
                 block.gaussianise = Some(Gaussianise::fit(&sketches.0));
             }
@@ -102,6 +115,20 @@ impl Generative {
         let (schema, prior) = (schema.clone(), empirical.clone());
         Ok(GenerativeModel { schema, prior, empirical, rows: summary.rows(), blocks })
     }
+}
+
+/// The bins of a block's numbers, from one pass that sketches them class by class.
+fn find_bins(binning: &Binning, block: &Block, columns: &[Column], engine: &impl Engine) -> Result<Option<Discretise>> {
+    let is_number = |c: usize| matches!(columns[c].kind, Kind::Number | Kind::Count) && columns[c].levels.is_empty();
+    let places: Vec<usize> = (0..block.columns.len()).filter(|&j| is_number(block.columns[j])).collect();
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let numbers = places.iter().map(|&j| block.columns[j]).collect();
+    let family = AnyFamily::Histogram(Histogram { bins: binning.clone(), ..Histogram::default() });
+    let pass = Summarise { blocks: vec![Block::new(numbers, columns, family)], folds: 1, seed: 0 };
+    let found = Discretise::from_statistics(binning, &engine.run(&pass)?.block(0)?)?;
+    found.among(block.columns.len(), &places).map(Some)
 }
 
 impl Learner for Generative {

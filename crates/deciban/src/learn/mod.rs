@@ -3,11 +3,13 @@
 //!
 //! To add a learner: write its file, and add one line to [`Model`].
 
+pub mod blocks;
 mod generative;
 mod logistic;
 mod statistics;
 mod summary;
 
+pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use logistic::{Coefficient, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use statistics::Statistics;

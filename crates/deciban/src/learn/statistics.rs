@@ -74,7 +74,8 @@ impl Statistics {
         let mut added = other.with_classes_in(&classes);
         added.relevel(&maps, &other.pass)?;
         summary.merge(&added)?;
-        self.schema = Schema::new(columns, self.schema.target(), classes)?;
+        let reading = self.schema.reading().cloned();
+        self.schema = Schema::new(columns, self.schema.target(), classes)?.with_reading(reading);
         self.summary = summary;
         if sorted { self.sort_classes() } else { Ok(()) }
     }
@@ -113,6 +114,9 @@ impl Statistics {
         let kinds = |side: &Statistics| side.schema.columns().iter().map(|c| c.kind).collect::<Vec<_>>();
         if kinds(self) != kinds(other) {
             return Err(Error::Schema("the statistics hold the same columns as different kinds".into()));
+        }
+        if self.schema.reading() != other.schema.reading() {
+            return Err(Error::Schema("the statistics read texts in different ways: make them with the same options".into()));
         }
         if self.pass.folds != other.pass.folds {
             return Err(Error::Schema(format!(

@@ -84,6 +84,12 @@ impl Stored for Block {
 }
 
 impl Block {
+    /// The columns at these places of the schema, by one family.
+    pub fn new(places: Vec<usize>, columns: &[Column], family: AnyFamily) -> Self {
+        let names = places.iter().map(|&c| columns[c].name.clone()).collect();
+        Block { columns: places, names, gaussianise: None, discretise: None, family }
+    }
+
     /// The block's columns as its family sees them: numbers with bins are categories, whose levels
     /// are the bins. `columns` are the schema's.
     ///

@@ -81,3 +81,12 @@ impl Tokeniser {
         Ok(())
     }
 }
+
+/// How texts become numbered words: what new texts must be read with, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// What the words are.
+    pub tokeniser: Tokeniser,
+    /// The bits of a hashed vocabulary; without it words are numbered as they come.
+    pub hashed_bits: Option<u32>,
+}

@@ -170,6 +170,10 @@ impl Family for Multinomial {
     type Statistic = WordCounts;
     type Density = MultinomialDensity;
 
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
     fn empty(&self, _width: usize) -> WordCounts {
         WordCounts::default()
     }

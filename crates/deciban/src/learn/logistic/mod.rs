@@ -103,8 +103,7 @@ impl Logistic {
         let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
         let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
         let family = AnyFamily::Gaussian(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });
-        let names = numbers.iter().map(|&c| columns[c].name.clone()).collect();
-        let block = Block { columns: numbers.clone(), names, gaussianise: None, family };
+        let block = Block::new(numbers.clone(), &columns, family);
         let blocks = if numbers.is_empty() { Vec::new() } else { vec![block] };
         let summary = engine.run(&Summarise { blocks, folds: 1, seed: 0 })?;
         let mut total = ColumnMoments::empty(numbers.len());
