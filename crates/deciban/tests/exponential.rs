@@ -230,10 +230,7 @@ fn missing_cells_are_left_out() {
 
 #[test]
 fn what_lies_outside_is_named() {
-    fn refused<E: ExponentialFamily>(family: &E, good: f64, bad: f64, words: &str)
-    where
-        E: Family<Density = Independent<E>, Statistic = Sums<E>>,
-    {
+    fn refused<E: ExponentialFamily>(family: &E, good: f64, bad: f64, words: &str) {
         let error = observe(family, &[good, bad], None).unwrap_err().to_string();
         assert!(error.contains("column `c0`, row 102:") && error.contains(words), "{error}");
         let density = fit(family, &[observe(family, &[good, 2.0 * good], None).unwrap()]).unwrap();

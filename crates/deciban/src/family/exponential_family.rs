@@ -117,7 +117,11 @@ impl Sum {
     /// The sums of cells that are all there.
     fn of<E: ExponentialFamily>(t: &[f64], weights: &[f64]) -> Sum {
         let mut sum = Sum { cells: t.len() as f64, weight: weights.iter().sum(), ..Sum::default() };
-        t.iter().zip(weights).for_each(|(t, w)| sum.add(w * t));
+        for (t, w) in t.iter().zip(weights) {
+            let (high, rest) = two_sum(sum.high, w * t);
+            (sum.high, sum.low) = (high, sum.low + rest);
+        }
+        (sum.high, sum.low) = two_sum(sum.high, sum.low);
         if sum.weight > 0.0 {
             let (mean, low) = sum.mean();
             let terms = t.iter().zip(weights).filter(|(_, w)| **w > 0.0);
@@ -257,7 +261,7 @@ impl<E: ExponentialFamily> Stored for Sums<E> {
 
 /// Cells that the family does not contain are refused, and so are infinite ones.
 fn check_domain<E: ExponentialFamily>(column: &[f64], x: &Cells<'_>, name: &str) -> Result<()> {
-    let Some(i) = column.iter().position(|x| !x.is_nan() && !(x.is_finite() && E::contains(*x))) else {
+    let Some(i) = column.iter().position(|x| !(x.is_nan() || x.is_finite() && E::contains(*x))) else {
         return Ok(());
     };
     let row = x.row_number(i) + 1;
