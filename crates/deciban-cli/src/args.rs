@@ -4,14 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use deciban::data::{Kind, Schema};
+use deciban::data::{Column, Kind, Schema};
 use deciban::decision::Costs;
+use deciban::family::counts::Unseen;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::learn::{Link, Logistic, Solver};
+use deciban::family::histogram::Histogram;
+use deciban::family::{AnyFamily, Family};
+use deciban::learn::{Generative, Link, Logistic, NaiveBayes, Solver, blocks};
 use deciban::posterior::Prior;
-use deciban::transform::Step;
+use deciban::text::Tokeniser;
+use deciban::transform::{Binning, Step};
 use deciban::{Error, Result};
-use deciban_data::{Files, Format, Options, Target};
+use deciban_data::{Files, Format, Options, Target, Vocabulary};
 
 /// How tables are read.
 #[derive(Args)]
@@ -26,6 +30,9 @@ pub struct ReadArgs {
     /// The first line is data: columns are named c0, c1, ...
     #[arg(long)]
     no_header: bool,
+    /// Quotes are plain characters, as in label<TAB>text lines
+    #[arg(long)]
+    no_quotes: bool,
     /// Skip lines that begin with this character
     #[arg(long, value_name = "CHAR")]
     comment: Option<char>,
@@ -58,6 +65,7 @@ impl ReadArgs {
             separator: self.separator,
             header: !self.no_header,
             comment: self.comment,
+            quotes: !self.no_quotes,
             missing: self.missing.clone().unwrap_or(default.missing.clone()),
             target,
             weight: self.weight.clone(),
@@ -93,12 +101,85 @@ pub struct ColumnArgs {
     /// These columns hold categories
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     category: Vec<String>,
+    /// These columns hold yes or no
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    flag: Vec<String>,
+    /// These columns count things
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    count: Vec<String>,
+    /// These columns hold texts
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    text: Vec<String>,
+    #[command(flatten)]
+    words: TextArgs,
+}
+
+/// What the words of texts are.
+#[derive(Args)]
+#[command(next_help_heading = "Texts")]
+pub struct TextArgs {
+    /// Tokens of N to M words (up to 3) or characters (up to 8)
+    #[arg(long, value_name = "N..M", value_parser = ngrams, default_value = "1..1")]
+    ngrams: (usize, usize),
+    /// Tokens of characters instead of words
+    #[arg(long)]
+    characters: bool,
+    /// Keep upper case
+    #[arg(long)]
+    case: bool,
+    /// Leave punctuation and other symbols out
+    #[arg(long)]
+    no_symbols: bool,
+    /// Leave the words of this file out, one a line
+    #[arg(long, value_name = "FILE")]
+    stop_words: Option<PathBuf>,
+    /// Number words by hashes of B bits: for streams that never end
+    #[arg(long, value_name = "B")]
+    hashed_bits: Option<u32>,
+    /// More different words than this are an error
+    #[arg(long, value_name = "N")]
+    most_words: Option<usize>,
+}
+
+fn ngrams(text: &str) -> Result<(usize, usize), String> {
+    let number = |part: &str| part.trim().parse::<usize>().map_err(|_| "give a range such as 1..2".to_string());
+    match text.split_once("..") {
+        Some((from, to)) => Ok((number(from)?, number(to)?)),
+        None => number(text).map(|n| (n, n)),
+    }
+}
+
+impl TextArgs {
+    fn tokeniser(&self) -> Result<Tokeniser> {
+        let stop_words = match &self.stop_words {
+            None => Vec::new(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+                text.lines().map(str::trim).filter(|word| !word.is_empty()).map(str::to_string).collect()
+            }
+        };
+        let tokeniser = Tokeniser {
+            characters: self.characters,
+            lowercase: !self.case,
+            ngrams: self.ngrams,
+            symbols: !self.no_symbols,
+            stop_words,
+            ..Tokeniser::default()
+        };
+        tokeniser.check()?;
+        Ok(tokeniser)
+    }
+
+    fn vocabulary(&self) -> Vocabulary {
+        let default = Vocabulary::default();
+        Vocabulary { hashed_bits: self.hashed_bits, most_words: self.most_words.unwrap_or(default.most_words) }
+    }
 }
 
 impl ColumnArgs {
     /// Opens labelled rows to learn from.
     pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
-        if self.target.is_none() && !read.has_labels() {
+        if self.target.is_none() && !read.has_labels() && !are_folders(paths) {
             let columns = deciban_data::peek_columns(paths, &read.options(None))?;
             let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
             let mut message = format!("name the column of the classes; the columns are {}", shown.join(", "));
@@ -107,24 +188,32 @@ impl ColumnArgs {
             }
             return Err(Error::parameter("--target", message));
         }
-        Files::open(paths, self.options(read))
+        Files::open(paths, self.options(read)?)
     }
 
     /// Opens them once more, with the classes and levels that were found.
     pub fn open_again(&self, paths: &[String], read: &ReadArgs, schema: &Schema) -> Result<Files> {
-        Files::open_as(paths, self.options(read), schema)
+        Files::open_as(paths, self.options(read)?, schema)
     }
 
-    fn options(&self, read: &ReadArgs) -> Options {
-        let kinds = [(&self.number, Kind::Number), (&self.category, Kind::Category)];
+    fn options(&self, read: &ReadArgs) -> Result<Options> {
+        let kinds = [
+            (&self.number, Kind::Number),
+            (&self.category, Kind::Category),
+            (&self.flag, Kind::Flag),
+            (&self.count, Kind::Count),
+            (&self.text, Kind::Text),
+        ];
         let kinds = kinds.iter().flat_map(|(names, kind)| names.iter().map(|name| (name.clone(), *kind))).collect();
-        Options {
+        Ok(Options {
             kinds,
             ignore: self.ignore.clone(),
             columns: self.columns.clone(),
             versus_rest: self.versus_rest.clone(),
+            tokeniser: self.words.tokeniser()?,
+            vocabulary: self.words.vocabulary(),
             ..read.options(self.target.as_deref())
-        }
+        })
     }
 
     /// Columns are settled where statistics are: options that choose them would be ignored.
@@ -136,6 +225,9 @@ impl ColumnArgs {
             ("--ignore", !self.ignore.is_empty()),
             ("--number", !self.number.is_empty()),
             ("--category", !self.category.is_empty()),
+            ("--flag", !self.flag.is_empty()),
+            ("--count", !self.count.is_empty()),
+            ("--text", !self.text.is_empty()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => {
@@ -149,6 +241,11 @@ impl ColumnArgs {
     pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
         self.versus_rest.is_none() && read.one_hot_target.is_none()
     }
+}
+
+/// Whether the data are folders with a folder per class: there the classes have no column.
+fn are_folders(paths: &[String]) -> bool {
+    paths.iter().all(|path| std::path::Path::new(path).is_dir())
 }
 
 /// Opens rows for a model: its columns by name, labels only if `labelled`.
@@ -241,6 +338,98 @@ impl GaussianArgs {
 
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+}
+
+/// The hyper-parameters of discrete and mixed models.
+#[derive(Args)]
+#[command(next_help_heading = "Discrete")]
+pub struct DiscreteArgs {
+    /// Rows that the prior adds to every level, word or bin; 0 is maximum likelihood
+    #[arg(long, value_name = "A", default_value_t = 1.0)]
+    pseudo_count: f64,
+    /// Refuse rows with a level that was not there at fit, instead of giving it the pseudo-count's share
+    #[arg(long)]
+    refuse_unseen: bool,
+    /// naive-bayes: one Gaussian of all numbers with --covariance, instead of one per column
+    #[arg(long)]
+    joint_numbers: bool,
+    /// naive-bayes: another family for a column: gamma, log-normal, histogram, ...
+    #[arg(long, value_name = "COLUMN=FAMILY", value_delimiter = ',')]
+    family: Vec<String>,
+    /// Cut points of a number, as COLUMN=400,800,1200; otherwise bins are found where they are needed
+    #[arg(long, value_name = "COLUMN=CUTS")]
+    bins: Vec<String>,
+    /// Leave out words that occur less often
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    min_count: f64,
+    /// multinomial: weights from the other classes' words (complement naive Bayes; not a density)
+    #[arg(long)]
+    complement: bool,
+}
+
+/// The models that `fit --model` knows.
+pub const MODELS: [&str; 9] =
+    ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit", "cloglog"];
+
+impl DiscreteArgs {
+    /// The generative learner for a model's name.
+    pub fn learner(&self, model: &str, columns: &[Column], gaussian: &GaussianArgs) -> Result<Generative> {
+        if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
+            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+        }
+        let learner = match model {
+            "gaussian" => Generative::gaussian(columns, gaussian.family())?.gaussianise(gaussian.gaussianise()),
+            "naive-bayes" => {
+                let mut blocks = self.naive_bayes(gaussian)?.blocks(columns)?;
+                blocks.iter_mut().for_each(|block| self.finish(&mut block.family));
+                Generative::of_blocks(blocks).gaussianise(gaussian.gaussianise())
+            }
+            "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
+            _ => {
+                let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
+                learner.discretise(Binning::Mdl)
+            }
+        };
+        Ok(learner.folds(gaussian.folds()?, gaussian.seed()))
+    }
+
+    fn named(&self, name: &str) -> Result<AnyFamily> {
+        let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
+        self.finish(&mut family);
+        Ok(family)
+    }
+
+    /// Puts the options that only some families have.
+    fn finish(&self, family: &mut AnyFamily) {
+        let unseen = if self.refuse_unseen { Unseen::Error } else { Unseen::Share };
+        match family {
+            AnyFamily::Categorical(family) => family.unseen = unseen,
+            AnyFamily::Table(family) => family.unseen = unseen,
+            AnyFamily::Tree(family) => family.unseen = unseen,
+            AnyFamily::Multinomial(family) => (family.min_count, family.complement) = (self.min_count, self.complement),
+            _ => {}
+        }
+    }
+
+    fn naive_bayes(&self, gaussian: &GaussianArgs) -> Result<NaiveBayes> {
+        let mut families = Vec::new();
+        for pair in &self.family {
+            let usage = || Error::parameter("--family", format!("`{pair}` is not of the form COLUMN=FAMILY"));
+            let (column, family) = pair.rsplit_once('=').ok_or_else(usage)?;
+            families.push((column.to_string(), AnyFamily::named(family)?));
+        }
+        for pair in &self.bins {
+            let usage = || Error::parameter("--bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
+            let (column, cuts) = pair.rsplit_once('=').ok_or_else(usage)?;
+            let cuts: Vec<f64> =
+                cuts.split(',').map(|x| x.trim().parse().map_err(|_| usage())).collect::<Result<_>>()?;
+            families.retain(|(name, _)| name != column);
+            let bins = Binning::Cuts(vec![cuts]);
+            families.push((column.to_string(), AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
+        }
+        let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
+        Ok(NaiveBayes { gaussian: gaussian.family(), joint_numbers, pseudo_count, families })
     }
 }
 

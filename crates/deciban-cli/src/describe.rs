@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use deciban::data::Column;
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
@@ -12,12 +11,10 @@ use serde_json::{Value, json};
 use crate::table::{Table, number};
 
 /// The only block of a model, if it is Gaussian.
-#[allow(irrefutable_let_patterns)]
 pub fn gaussian(model: &GenerativeModel) -> Option<(&Gaussian, &GaussianDensity)> {
     let [block] = model.blocks() else { return None };
     match (&block.block.family, &block.density) {
         (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density)) => Some((family, density)),
-        #[allow(unreachable_patterns)]
         _ => None,
     }
 }
@@ -75,8 +72,7 @@ pub fn options_json(model: &GenerativeModel) -> Value {
 pub fn parameters(model: &GenerativeModel) -> Vec<Parameters> {
     let mut tables: Vec<Parameters> = Vec::new();
     for block in model.blocks() {
-        let columns: Vec<Column> = block.block.columns.iter().map(|&c| model.schema().columns()[c].clone()).collect();
-        for table in block.density.parameters(&columns) {
+        for table in block.density.parameters(&block.block.seen_columns(model.schema().columns())) {
             match tables.iter_mut().find(|known| known.what == table.what) {
                 Some(known) => known.rows.extend(table.rows),
                 None => tables.push(table),

@@ -163,10 +163,10 @@ impl Files {
     pub fn schema(&self) -> Result<Schema> {
         let columns = self.columns_so_far();
         let options = &self.input.options;
-        let reading = columns.iter().any(|column| column.kind == Kind::Text).then(|| Reading {
-            tokeniser: options.tokeniser.clone(),
-            hashed_bits: options.vocabulary.hashed_bits,
-        });
+        let reading = columns
+            .iter()
+            .any(|column| column.kind == Kind::Text)
+            .then(|| Reading { tokeniser: options.tokeniser.clone(), hashed_bits: options.vocabulary.hashed_bits });
         Ok(Schema::new(columns, self.target.clone(), self.classes())?.with_reading(reading))
     }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use deciban::data::Column;
 use deciban::engine::Engine;
 use deciban::file::Archive;
 use deciban::learn::{Classifier, Generative, Learner, Model, Statistics, Summarise};
@@ -12,7 +11,7 @@ use deciban::{Error, Result};
 use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GaussianArgs, LogisticArgs, PriorArg, ReadArgs};
+use crate::args::{ColumnArgs, DiscreteArgs, GaussianArgs, LogisticArgs, MODELS, PriorArg, ReadArgs};
 use crate::describe;
 use crate::output::say;
 use crate::progress::Progress;
@@ -23,6 +22,8 @@ use crate::progress::Progress;
   deciban fit wine.csv --target Type -o wine.deciban
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
   deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
+  deciban fit adult.csv --target income --model naive-bayes --family age=histogram -o adult.deciban
+  deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban")]
@@ -31,7 +32,7 @@ pub struct Fit {
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// The kind of model
-    #[arg(long, value_parser = ["gaussian", "logistic", "probit", "cloglog"], default_value = "gaussian")]
+    #[arg(long, value_parser = MODELS, default_value = "gaussian")]
     model: String,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
@@ -47,6 +48,8 @@ pub struct Fit {
     #[command(flatten)]
     gaussian: GaussianArgs,
     #[command(flatten)]
+    discrete: DiscreteArgs,
+    #[command(flatten)]
     logistic: LogisticArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -56,8 +59,8 @@ impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         let model = match self.model.as_str() {
-            "gaussian" => self.generative()?,
-            _ => self.discriminative()?,
+            "logistic" | "probit" | "cloglog" => self.discriminative()?,
+            _ => self.generative()?,
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
@@ -79,9 +82,10 @@ impl Fit {
         let (learner, statistics) = match statistics_files(&self.data)? {
             Some(statistics) => {
                 self.columns.refuse_beside_statistics()?;
-                (learner(statistics.schema().columns(), &self.gaussian)?, statistics)
+                let columns = statistics.schema().columns();
+                (self.discrete.learner(&self.model, columns, &self.gaussian)?, statistics)
             }
-            None => collect(&self.data, &self.columns, &self.gaussian, &self.read)?,
+            None => collect(&self.data, &self.model, &self.columns, &self.gaussian, &self.discrete, &self.read)?,
         };
         let model = learner.fit(&statistics)?;
         let prior = self.prior.resolve(model.schema(), model.empirical())?;
@@ -174,26 +178,24 @@ pub fn load_statistics<P: AsRef<Path>>(paths: &[P]) -> Result<Statistics> {
     Ok(whole)
 }
 
-fn learner(columns: &[Column], args: &GaussianArgs) -> Result<Generative> {
-    let learner = Generative::gaussian(columns, args.family())?;
-    Ok(learner.gaussianise(args.gaussianise()).folds(args.folds()?, args.seed()))
-}
-
 /// Reads tables into statistics.
 pub fn collect(
     data: &[String],
+    model: &str,
     columns: &ColumnArgs,
     gaussian: &GaussianArgs,
+    discrete: &DiscreteArgs,
     read: &ReadArgs,
 ) -> Result<(Generative, Statistics)> {
     gaussian.family().check()?;
     let mut files = columns.open(data, read)?;
-    let learner = learner(files.columns(), gaussian)?;
+    let learner = discrete.learner(model, files.columns(), gaussian)?;
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }
     let _progress = Progress::watch(&mut files, "reading");
     let mut statistics = learner.statistics(&files)?;
+    files.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     if columns.sorts_classes(read) {
         statistics.sort_classes()?;
     }

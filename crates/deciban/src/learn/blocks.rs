@@ -35,7 +35,8 @@ impl NaiveBayes {
         }
         let chosen = |c: &usize| self.families.iter().find(|(name, _)| *name == columns[*c].name);
         let free: Vec<usize> = (0..columns.len()).filter(|c| chosen(c).is_none()).collect();
-        let of = |kinds: &[Kind]| free.iter().copied().filter(|&c| kinds.contains(&columns[c].kind)).collect::<Vec<_>>();
+        let of =
+            |kinds: &[Kind]| free.iter().copied().filter(|&c| kinds.contains(&columns[c].kind)).collect::<Vec<_>>();
         let default = |name: &str| AnyFamily::named(name).map(|f| f.with_pseudo_count(self.pseudo_count));
         let mut blocks = Vec::new();
         let mut add = |places: Vec<usize>, family: AnyFamily| {
@@ -121,7 +122,13 @@ mod tests {
         let blocks = bayes.blocks(&columns()).unwrap();
         let told: Vec<(String, Vec<usize>)> =
             blocks.iter().map(|b| (b.family.name().to_string(), b.columns.clone())).collect();
-        let expected = [("gaussian", vec![0]), ("categorical", vec![1]), ("poisson", vec![4]), ("multinomial", vec![3]), ("gamma", vec![2])];
+        let expected = [
+            ("gaussian", vec![0]),
+            ("categorical", vec![1]),
+            ("poisson", vec![4]),
+            ("multinomial", vec![3]),
+            ("gamma", vec![2]),
+        ];
         assert_eq!(told, expected.map(|(name, places)| (name.to_string(), places)));
         let AnyFamily::Gaussian(numbers) = &blocks[0].family else { panic!("numbers first") };
         assert_eq!(numbers.covariance, Structure::Diagonal);

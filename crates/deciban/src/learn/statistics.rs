@@ -116,7 +116,9 @@ impl Statistics {
             return Err(Error::Schema("the statistics hold the same columns as different kinds".into()));
         }
         if self.schema.reading() != other.schema.reading() {
-            return Err(Error::Schema("the statistics read texts in different ways: make them with the same options".into()));
+            return Err(Error::Schema(
+                "the statistics read texts in different ways: make them with the same options".into(),
+            ));
         }
         if self.pass.folds != other.pass.folds {
             return Err(Error::Schema(format!(
