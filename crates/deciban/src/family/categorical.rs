@@ -171,10 +171,10 @@ impl Density for CategoricalDensity {
         for (j, table) in self.columns.iter().enumerate() {
             x.read_codes(j, &mut codes)?;
             table.places(&mut codes);
-            if self.unseen == Unseen::Error {
-                if let Some(i) = codes.iter().position(|&place| place as usize == table.levels) {
-                    return Err(refuse_unseen(&names[j], x.row_number(i)));
-                }
+            if self.unseen == Unseen::Error
+                && let Some(i) = codes.iter().position(|&place| place as usize == table.levels)
+            {
+                return Err(refuse_unseen(&names[j], x.row_number(i)));
             }
             for class in 0..self.classes {
                 let log_p = table.class(class);

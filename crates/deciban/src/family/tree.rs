@@ -314,10 +314,10 @@ impl Density for TreeDensity {
             x.read_codes(j, codes)?;
             incomplete.iter_mut().zip(&*codes).for_each(|(any, &code)| *any |= code == MISSING);
             let levels = self.levels[j];
-            if self.unseen == Unseen::Error {
-                if let Some(i) = codes.iter().position(|&code| code != MISSING && code as usize >= levels) {
-                    return Err(refuse_unseen(&names[j], x.row_number(i)));
-                }
+            if self.unseen == Unseen::Error
+                && let Some(i) = codes.iter().position(|&code| code != MISSING && code as usize >= levels)
+            {
+                return Err(refuse_unseen(&names[j], x.row_number(i)));
             }
         }
         // Rows with all cells, column by column; the others meet the 0 at the end of each table.
@@ -611,7 +611,6 @@ mod tests {
         family.fit(&[a, b], names(&["a", "b", "c"], &[2, 2, 3])).unwrap()
     }
 
-    /// Ten rows of a pair, with a third column that is a copy of the first.
     #[test]
     fn conditionals_by_hand() {
         let family = Tree::default();
