@@ -9,7 +9,6 @@ use deciban::{Error, Result};
 use crate::cells::{Cells, Parsed};
 use crate::layout::Layout;
 use crate::plan::Plan;
-use crate::words::is_injective;
 
 /// Some rows of the input.
 pub(crate) struct Block {
@@ -29,16 +28,14 @@ pub(crate) struct Block {
 
 impl Block {
     /// Replaces the block's own codes by those of the whole input.
-    pub fn recode(&mut self, plan: &Plan) {
+    pub fn recode(&mut self) {
         for (slot, map) in self.maps.drain(..) {
             match &mut self.parsed.cells[slot] {
                 Cells::Codes { codes, .. } => {
                     codes.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = map[*code as usize]);
                 }
-                Cells::Words(words) => {
-                    words.rename(&map, plan.vocabulary.hashed_bits.is_none() && is_injective(&map));
-                }
-                Cells::Numbers(_) | Cells::Bytes { .. } => {}
+                Cells::Words(words) => words.settle(&map),
+                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) => {}
             }
         }
     }
@@ -51,6 +48,7 @@ impl Block {
                 Cells::Numbers(numbers) => batch.column(&numbers[..])?,
                 Cells::Codes { codes, .. } => batch.codes(codes)?,
                 Cells::Words(words) => batch.sparse(words.sparse()?)?,
+                Cells::Texts(_) => return Err(Error::Schema("texts whose words were not counted".into())),
                 Cells::Bytes { start, stride } => batch.strided(&self.parsed.matrix[..], *start, *stride as isize)?,
             };
         }
@@ -71,7 +69,7 @@ impl Block {
                 let bytes = self.parsed.matrix[*start..].iter().step_by(*stride);
                 Some(Cow::Owned(bytes.map(|byte| f64::from(*byte)).collect()))
             }
-            Cells::Codes { .. } | Cells::Words(_) => None, // A weight is a number.
+            Cells::Codes { .. } | Cells::Texts(_) | Cells::Words(_) => None, // A weight is a number.
         }
     }
 

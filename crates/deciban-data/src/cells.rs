@@ -4,10 +4,11 @@
 use deciban::data::MISSING;
 use deciban::{Error, Result};
 
-use crate::dictionary::Dictionary;
+use crate::code::Names;
+use crate::dictionary::{Dictionary, Word};
 use crate::number;
 use crate::plan::Plan;
-use crate::words::Words;
+use crate::words::{Texts, Vocabulary, Words};
 
 /// The cells of one slot.
 #[derive(Debug)]
@@ -15,11 +16,18 @@ pub(crate) enum Cells {
     /// NaN is missing.
     Numbers(Vec<f64>),
     /// Codes in the block's own dictionary, or [`MISSING`].
-    Codes { codes: Vec<u32>, levels: Dictionary },
-    /// Texts.
+    Codes {
+        codes: Vec<u32>,
+        levels: Dictionary,
+    },
+    /// Texts, first as they are, then as words.
+    Texts(Texts),
     Words(Words),
     /// Every `stride`th byte of [`Parsed::matrix`] from `start`: idx files are never widened.
-    Bytes { start: usize, stride: usize },
+    Bytes {
+        start: usize,
+        stride: usize,
+    },
 }
 
 /// What is wrong with a row of a block.
@@ -49,7 +57,7 @@ impl Parsed {
     /// No rows yet, room for `capacity`.
     pub fn new(plan: &Plan, capacity: usize) -> Self {
         let cells = plan.slots.iter().map(|slot| match (&slot.tokens, slot.is_code) {
-            (Some(tokens), _) => Cells::Words(Words::new(tokens.clone())),
+            (Some(_), _) => Cells::Texts(Texts::default()),
             (None, true) => Cells::Codes { codes: Vec::with_capacity(capacity), levels: Dictionary::default() },
             (None, false) => Cells::Numbers(Vec::with_capacity(capacity)),
         });
@@ -66,10 +74,10 @@ impl Parsed {
     #[inline]
     pub fn push_text(&mut self, slot: usize, text: &[u8], plan: &Plan) -> Result<(), String> {
         match &mut self.cells[slot] {
-            Cells::Codes { codes, levels } => codes.push(levels.code(text)),
+            Cells::Codes { codes, levels } => codes.push(levels.code(Word::of(text))),
             Cells::Numbers(numbers) => numbers.push(read_number(text, slot, plan)?),
-            Cells::Words(words) => words.push(text),
-            Cells::Bytes { .. } => {} // Only idx has them, and it has no text.
+            Cells::Texts(texts) => texts.push(text),
+            Cells::Words(_) | Cells::Bytes { .. } => {} // Only idx has them, and it has no text.
         }
         Ok(())
     }
@@ -80,10 +88,10 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Numbers(numbers) => numbers.push(check_number(number, plan)?),
             Cells::Codes { codes, .. } if number.is_nan() => codes.push(MISSING),
-            Cells::Codes { codes, levels } => codes.push(levels.code(number::shortest(number).as_bytes())),
-            Cells::Words(words) if number.is_nan() => words.push_missing(),
-            Cells::Words(words) => words.push(number::shortest(number).as_bytes()),
-            Cells::Bytes { .. } => {}
+            Cells::Codes { codes, levels } => codes.push(levels.code(Word::of(number::shortest(number).as_bytes()))),
+            Cells::Texts(texts) if number.is_nan() => texts.push(b""),
+            Cells::Texts(texts) => texts.push(number::shortest(number).as_bytes()),
+            Cells::Words(_) | Cells::Bytes { .. } => {}
         }
         Ok(())
     }
@@ -93,8 +101,8 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Numbers(numbers) => numbers.push(f64::NAN),
             Cells::Codes { codes, .. } => codes.push(MISSING),
-            Cells::Words(words) => words.push_missing(),
-            Cells::Bytes { .. } => {}
+            Cells::Texts(texts) => texts.push(b""),
+            Cells::Words(_) | Cells::Bytes { .. } => {}
         }
     }
 
@@ -114,7 +122,7 @@ impl Parsed {
             if plan.lossy {
                 continue;
             }
-            let foreign = levels.iter().position(|(text, _)| std::str::from_utf8(text).is_err());
+            let foreign = levels.iter().position(|text| std::str::from_utf8(text).is_err());
             let Some(row) = foreign.and_then(|code| codes.iter().position(|c| *c == code as u32)) else { continue };
             broken.push((self.line(row), slot.name.clone()));
         }
@@ -127,12 +135,26 @@ impl Parsed {
         self
     }
 
+    /// Makes words of texts, by the vocabulary so far.
+    pub fn count_words(&mut self, plan: &Plan, names: &Names) {
+        let columns = self.cells.iter_mut().zip(&plan.slots).zip(&names.levels);
+        for ((cells, slot), levels) in columns {
+            if let (Cells::Texts(texts), Some(tokens)) = (&*cells, &slot.tokens) {
+                let vocabulary = match levels {
+                    Some(levels) => Vocabulary::Words(levels),
+                    None => Vocabulary::Hashed(plan.vocabulary.hashed_bits.unwrap_or(1)),
+                };
+                *cells = Cells::Words(Words::of(texts, tokens.clone(), vocabulary));
+            }
+        }
+    }
+
     /// The number in a cell, whatever holds it.
     fn number(&self, slot: usize, row: usize) -> f64 {
         match &self.cells[slot] {
             Cells::Numbers(numbers) => numbers[row],
             Cells::Bytes { start, stride } => f64::from(self.matrix[start + row * stride]),
-            Cells::Codes { .. } | Cells::Words(_) => f64::NAN, // One-hot columns are numbers.
+            Cells::Codes { .. } | Cells::Texts(_) | Cells::Words(_) => f64::NAN, // One-hot columns are numbers.
         }
     }
 

@@ -5,7 +5,7 @@ use deciban::data::{MISSING, UNSEEN};
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Word};
 use crate::names::list;
 
 /// A category may have this many levels; more of them are identifiers, or numbers in disguise.
@@ -74,6 +74,27 @@ impl Levels {
         }
     }
 
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether new names are strangers.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
+    }
+
+    /// The code of a name that is known.
+    #[inline]
+    pub fn find(&self, word: Word<'_>) -> Option<u32> {
+        self.names.find(word)
+    }
+
+    /// The codes of a block's new words; `None` if there are too many.
+    pub fn add(&mut self, words: &Dictionary) -> Option<Vec<u32>> {
+        let codes = words.iter().map(|text| self.names.code(Word::of(text))).collect();
+        (self.names.len() <= self.most).then_some(codes)
+    }
+
     pub fn names(&self) -> Vec<String> {
         self.names.names()
     }
@@ -92,11 +113,11 @@ impl Levels {
     /// strangers. The first of them comes with the block's own code.
     pub fn map(&mut self, levels: &Dictionary, missing: &Missing) -> (Vec<u32>, Option<(u32, Stranger)>) {
         let mut stranger = None;
-        let codes = levels.iter().zip(0u32..).map(|((text, tag), local)| {
+        let codes = levels.iter().zip(0u32..).map(|(text, local)| {
             if missing.has(text) {
                 return MISSING;
             }
-            self.code(text, tag).unwrap_or_else(|e| {
+            self.code(text).unwrap_or_else(|e| {
                 stranger.get_or_insert((local, e));
                 UNSEEN
             })
@@ -104,7 +125,7 @@ impl Levels {
         (codes.collect(), stranger)
     }
 
-    fn code(&mut self, text: &[u8], tag: u32) -> Result<u32, Stranger> {
+    fn code(&mut self, text: &[u8]) -> Result<u32, Stranger> {
         if let Some(versus) = &mut self.versus {
             let is = text == versus.name.as_bytes();
             versus.seen |= is;
@@ -116,10 +137,10 @@ impl Levels {
         if self.fixed {
             return self
                 .names
-                .find_tagged(text, tag)
+                .find(Word::of(text))
                 .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
-        let code = self.names.code_tagged(text, tag);
+        let code = self.names.code(Word::of(text));
         if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
     }
 }

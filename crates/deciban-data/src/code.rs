@@ -8,7 +8,7 @@ use deciban::data::MISSING;
 use deciban::{Error, Result};
 
 use crate::block::Block;
-use crate::cells::{Cells, Missing, Parsed};
+use crate::cells::{Cells, Parsed};
 use crate::classes::{Levels, Stranger};
 use crate::layout::Layout;
 use crate::names::list;
@@ -87,21 +87,19 @@ impl<'a> Coder<'a> {
                 (Some(known), Cells::Codes { levels, .. }) => known.map(levels, &self.plan.missing),
                 (known, Cells::Words(words)) => {
                     broken[slot] += words.broken;
-                    match (known, self.plan.vocabulary.hashed_bits) {
-                        (Some(known), _) => known.map(&words.words, &Missing::default()),
-                        (None, bits) => (words.hashed(bits.unwrap_or(1)), None),
-                    }
+                    let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(&words.new)) else {
+                        let most = self.plan.vocabulary.most_words;
+                        let message = format!(
+                            "the texts have more than {most} different words: give --hashed-bits 20, or a higher --most-words"
+                        );
+                        return Err(block.refuse(None, Some(name), message));
+                    };
+                    (map, None)
                 }
                 _ => continue,
             };
             if let Some((_, Stranger::TooMany)) = stranger {
-                let message = match self.plan.slots[slot].tokens {
-                    Some(_) => format!(
-                        "the texts have more than {} different words: give --hashed-bits 20, or a higher --most-words",
-                        self.plan.vocabulary.most_words
-                    ),
-                    None => format!("a category cannot have so many levels: give --ignore {name} or --number {name}"),
-                };
+                let message = format!("a category cannot have so many levels: give --ignore {name} or --number {name}");
                 return Err(block.refuse(None, Some(name), message));
             }
             block.maps.push((slot, map));
@@ -185,7 +183,7 @@ impl Labels {
             // The plan of labels has one slot, the class.
             let map = class_map(&block, 0, &self.input.plan, classes, unlabelled)?;
             block.maps.push((0, map));
-            block.recode(&self.input.plan);
+            block.recode();
             if let Cells::Codes { codes, .. } = &block.parsed.cells[0] {
                 self.waiting.extend(codes);
             }

@@ -4,16 +4,54 @@
 
 use deciban::text::word_hash;
 
+/// A text with what a dictionary compares first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word<'a> {
+    text: &'a [u8],
+    /// Up to seven bytes themselves, and their number; of a longer text its hash, with the highest bit
+    /// set. Short words are told apart without a look at the texts.
+    key: u64,
+    /// Half of the hash.
+    tag: u32,
+}
+
+const LONG: u64 = 1 << 63;
+
+impl<'a> Word<'a> {
+    #[inline]
+    pub fn of(text: &'a [u8]) -> Self {
+        let hash = word_hash(text);
+        let length = text.len();
+        let key = match text {
+            [_, _, _, _, _, _, _, _, ..] => hash | LONG,
+            // The two halves may overlap: they agree there.
+            [a, b, c, d, rest @ ..] => {
+                let low = u32::from_le_bytes([*a, *b, *c, *d]);
+                let high = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+                u64::from(low) | high << 32 | (length as u64) << 56
+            }
+            _ => text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)) | (length as u64) << 56,
+        };
+        Word { text, key, tag: (hash >> 32) as u32 }
+    }
+}
+
 /// Code `i` stands for the `i`th text that was added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     /// All texts, one after the other: one allocation instead of one per level.
     texts: Vec<u8>,
     ends: Vec<usize>,
-    /// Half of each text's hash: a text that moves to another dictionary is not hashed again.
-    tags: Vec<u32>,
-    /// Open addressing, at most half full: tag and code + 1, which is 0 where the slot is free.
-    slots: Vec<(u32, u32)>,
+    /// Open addressing, at most half full.
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    key: u64,
+    tag: u32,
+    /// Code + 1, or 0 where the slot is free.
+    filled: u32,
 }
 
 impl Dictionary {
@@ -21,7 +59,7 @@ impl Dictionary {
     pub fn of<S: AsRef<str>>(texts: &[S]) -> Self {
         let mut dictionary = Dictionary::default();
         for text in texts {
-            dictionary.code(text.as_ref().as_bytes());
+            dictionary.code(Word::of(text.as_ref().as_bytes()));
         }
         dictionary
     }
@@ -37,87 +75,67 @@ impl Dictionary {
         &self.texts[start..self.ends[code]]
     }
 
-    /// All texts with their tags.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        self.tags.iter().zip(0..).map(|(tag, code)| (self.text(code), *tag))
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len() as u32).map(|code| self.text(code))
     }
 
     /// All texts; what is not UTF-8 was refused before it came here.
     pub fn names(&self) -> Vec<String> {
-        self.iter().map(|(text, _)| String::from_utf8_lossy(text).into_owned()).collect()
+        self.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
     }
 
-    /// The code of `text`, if it has one.
-    #[cfg(test)]
-    pub fn find(&self, text: &[u8]) -> Option<u32> {
-        self.find_tagged(text, tag(text))
-    }
-
-    /// The same for a text whose tag is known.
-    pub fn find_tagged(&self, text: &[u8], tag: u32) -> Option<u32> {
+    /// The code of a word, if it has one.
+    #[inline]
+    pub fn find(&self, word: Word<'_>) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
-        match self.slots[self.slot(text, tag)].1 {
-            0 => None,
-            filled => Some(filled - 1),
-        }
+        self.slots[self.slot(word)].filled.checked_sub(1)
     }
 
-    /// The code of `text`, which is added if it is new.
+    /// The code of a word, which is added if it is new.
     #[inline]
-    pub fn code(&mut self, text: &[u8]) -> u32 {
-        self.code_tagged(text, tag(text))
-    }
-
-    /// The same for a text whose tag is known.
-    #[inline]
-    pub fn code_tagged(&mut self, text: &[u8], tag: u32) -> u32 {
+    pub fn code(&mut self, word: Word<'_>) -> u32 {
         if self.slots.len() < 2 * (self.len() + 1) {
             self.grow();
         }
-        let slot = self.slot(text, tag);
-        if self.slots[slot].1 == 0 {
-            self.texts.extend_from_slice(text);
+        let slot = self.slot(word);
+        if self.slots[slot].filled == 0 {
+            self.texts.extend_from_slice(word.text);
             self.ends.push(self.texts.len());
-            self.tags.push(tag);
-            self.slots[slot] = (tag, self.ends.len() as u32);
+            self.slots[slot] = Slot { key: word.key, tag: word.tag, filled: self.ends.len() as u32 };
         }
-        self.slots[slot].1 - 1
+        self.slots[slot].filled - 1
     }
 
-    /// Where `text` is or belongs; there is always a free slot, so the search ends.
+    /// Where a word is or belongs; there is always a free slot, so the search ends.
     #[inline]
-    fn slot(&self, text: &[u8], tag: u32) -> usize {
+    fn slot(&self, word: Word<'_>) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = tag as usize & mask;
+        let mut at = word.tag as usize & mask;
         loop {
-            let (other, filled) = self.slots[slot];
-            if filled == 0 || (other == tag && self.text(filled - 1) == text) {
-                return slot;
+            let slot = &self.slots[at];
+            if slot.filled == 0 {
+                return at;
             }
-            slot = (slot + 1) & mask;
+            if slot.key == word.key && (word.key & LONG == 0 || self.text(slot.filled - 1) == word.text) {
+                return at;
+            }
+            at = (at + 1) & mask;
         }
     }
 
     fn grow(&mut self) {
         let mask = (2 * self.slots.len()).max(16) - 1;
-        self.slots.clear();
-        self.slots.resize(mask + 1, (0, 0));
-        for (&tag, filled) in self.tags.iter().zip(1..) {
-            let mut slot = tag as usize & mask;
-            while self.slots[slot].1 != 0 {
-                slot = (slot + 1) & mask;
+        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); mask + 1]);
+        for slot in old.into_iter().filter(|slot| slot.filled > 0) {
+            let mut at = slot.tag as usize & mask;
+            while self.slots[at].filled > 0 {
+                at = (at + 1) & mask;
             }
-            self.slots[slot] = (tag, filled);
+            self.slots[at] = slot;
         }
     }
-}
-
-/// The higher half of a text's hash.
-#[inline]
-fn tag(text: &[u8]) -> u32 {
-    (word_hash(text) >> 32) as u32
 }
 
 #[cfg(test)]
@@ -127,19 +145,33 @@ mod tests {
     #[test]
     fn codes_in_order_of_first_appearance() {
         let mut dictionary = Dictionary::default();
-        let codes: Vec<u32> = ["b", "a", "b", "", "a"].iter().map(|t| dictionary.code(t.as_bytes())).collect();
+        let codes: Vec<u32> =
+            ["b", "a", "b", "", "a"].iter().map(|t| dictionary.code(Word::of(t.as_bytes()))).collect();
         assert_eq!(codes, [0, 1, 0, 2, 1]);
         assert_eq!(dictionary.names(), ["b", "a", ""]);
-        assert_eq!(dictionary.find(b"a"), Some(1));
-        assert_eq!(dictionary.find(b"c"), None);
+        assert_eq!(dictionary.find(Word::of(b"a")), Some(1));
+        assert_eq!(dictionary.find(Word::of(b"c")), None);
     }
 
     #[test]
     fn many_texts_keep_their_codes() {
         let mut dictionary = Dictionary::default();
         for i in 0..50_000u32 {
-            assert_eq!(dictionary.code(format!("level {i}").as_bytes()), i);
+            assert_eq!(dictionary.code(Word::of(format!("level {i}").as_bytes())), i);
         }
-        assert!((0..50_000).all(|i| dictionary.find(format!("level {i}").as_bytes()) == Some(i)));
+        assert!((0..50_000).all(|i| dictionary.find(Word::of(format!("level {i}").as_bytes())) == Some(i)));
+    }
+
+    #[test]
+    fn texts_of_all_lengths_are_told_apart() {
+        let texts: Vec<Vec<u8>> = (0..12usize)
+            .flat_map(|length| (0..=length).map(move |end| [vec![b'a'; end], vec![0; length - end]].concat()))
+            .collect();
+        let mut dictionary = Dictionary::default();
+        for _ in 0..2 {
+            for (code, text) in texts.iter().enumerate() {
+                assert_eq!(dictionary.code(Word::of(text)), code as u32, "{text:?}");
+            }
+        }
     }
 }

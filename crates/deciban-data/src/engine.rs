@@ -29,7 +29,7 @@ impl Engine for Files {
             }
             let observe = |(statistic, share): (&mut P::Statistic, Vec<Block>)| {
                 for mut block in share {
-                    block.recode(plan);
+                    block.recode();
                     let observed = block.with_batch(plan, |batch| {
                         (0..batch.rows())
                             .step_by(CHUNK)

@@ -205,7 +205,7 @@ impl Files {
                 .into_par_iter()
                 .with_max_len(1)
                 .map(|mut block| {
-                    block.recode(plan);
+                    block.recode();
                     block.with_batch(plan, &map)
                 })
                 .collect();
@@ -221,7 +221,7 @@ impl Files {
     }
 
     // A panic elsewhere leaves names that were added whole.
-    fn lock(&self) -> MutexGuard<'_, Names> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(|e| e.into_inner())
     }
 

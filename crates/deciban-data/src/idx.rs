@@ -6,6 +6,7 @@ use deciban::Result;
 
 use crate::cells::{Cells, Parsed, check_number};
 use crate::cut::Cutter;
+use crate::dictionary::Word;
 use crate::layout::Layout;
 use crate::number;
 use crate::plan::Plan;
@@ -152,10 +153,10 @@ pub(crate) fn parse(rows: Rows, plan: &Plan, layout: &Layout) -> Parsed {
         let mut wrong = None;
         match &mut parsed.cells[slot] {
             Cells::Codes { codes, levels } => {
-                codes.extend((0..rows).map(|row| levels.code(element.text(cell(row, column)).as_bytes())));
+                codes.extend((0..rows).map(|row| levels.code(Word::of(element.text(cell(row, column)).as_bytes()))));
             }
-            Cells::Words(words) => {
-                (0..rows).for_each(|row| words.push(element.text(cell(row, column)).as_bytes()));
+            Cells::Texts(texts) => {
+                (0..rows).for_each(|row| texts.push(element.text(cell(row, column)).as_bytes()));
             }
             cells if element == Element::U8 => *cells = Cells::Bytes { start: column, stride: width },
             Cells::Numbers(numbers) => {
@@ -166,7 +167,7 @@ pub(crate) fn parse(rows: Rows, plan: &Plan, layout: &Layout) -> Parsed {
                     })
                 }));
             }
-            Cells::Bytes { .. } => {} // A slot has one column.
+            Cells::Words(_) | Cells::Bytes { .. } => {} // A slot has one column.
         }
         if let Some((row, message)) = wrong {
             parsed.blame(row as u64, Some(&plan.slots[slot].name), message);

@@ -101,7 +101,7 @@ fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing
 fn guess(cells: &Cells, missing: &Missing) -> Guess {
     let Cells::Codes { levels, codes } = cells else { return Guess::Number };
     let is_number = |text: &[u8]| missing.has(text) || number::parse(text.trim_ascii()).is_some();
-    if levels.iter().all(|(text, _)| is_number(text)) {
+    if levels.iter().all(is_number) {
         return Guess::Number;
     }
     let known = |code: &&u32| **code != MISSING && !missing.has(levels.text(**code));
@@ -112,7 +112,7 @@ fn guess(cells: &Cells, missing: &Missing) -> Guess {
 /// words on average.
 pub(crate) fn category_or_text(levels: &Dictionary, cells: usize) -> Guess {
     let words: usize =
-        levels.iter().map(|(text, _)| text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).count()).sum();
+        levels.iter().map(|text| text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).count()).sum();
     match levels.len() >= 20 && 2 * levels.len() > cells && words >= 3 * levels.len() {
         true => Guess::Text,
         false => Guess::Category,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::cells::{Fault, Missing, NOT_UTF8, Parsed};
 use crate::cut::Cutter;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Word};
 use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::number;
@@ -131,7 +131,7 @@ pub(crate) fn sample(text: &[u8], missing: &Missing) -> Result<(Vec<String>, Vec
             if let Value::String(text) = value
                 && !missing.has(text.trim().as_bytes())
             {
-                strings[place].0.code(text.as_bytes());
+                strings[place].0.code(Word::of(text.as_bytes()));
                 strings[place].1 += 1;
             }
             match value {

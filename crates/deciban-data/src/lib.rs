@@ -33,8 +33,8 @@
 //!    `jsonl`), or reads rows of the other formats (`idx`, `parquet`, `ipc`), and sends them over a
 //!    channel that holds a few (`pieces`, `stream`).
 //! 3. Groups of blocks are parsed in parallel into `cells`: numbers, and codes of dictionaries that
-//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`, `folder`). Texts
-//!    become counts of words (`words`).
+//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`, `folder`). The words of
+//!    texts are looked up among those so far, and a block's new ones go into its own dictionary (`words`).
 //! 4. In order, each block gets its row numbers and lines, and its few levels, words and classes the codes
 //!    of the whole input (`code`, `classes`). So classes are found on the way, in one pass.
 //! 5. In parallel again, codes are replaced and rows observed (`block`, `engine`): block `i` goes to

@@ -74,7 +74,7 @@ pub enum Target {
 pub struct Vocabulary {
     /// 2^b numbers, from the words' hashes; 1 to 28 bits.
     pub hashed_bits: Option<u32>,
-    /// More different words than this in a column are an error.
+    /// More different words than this in a column are an error; at most 2^28.
     pub most_words: usize,
 }
 
@@ -89,6 +89,9 @@ impl Vocabulary {
         match self.hashed_bits {
             Some(bits) if !(1..=28).contains(&bits) => {
                 Err(Error::parameter("--hashed-bits", "give a number of bits from 1 to 28"))
+            }
+            _ if self.most_words > 1 << 28 => {
+                Err(Error::parameter("--most-words", format!("give a number up to {}", 1 << 28)))
             }
             _ => Ok(()),
         }

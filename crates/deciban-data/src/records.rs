@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use deciban::Result;
 
 use crate::cells::{Missing, Parsed};
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Word};
 use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::plan::Plan;
@@ -20,7 +20,7 @@ pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
         (Guess::Category, Ok(texts)) if !matches!(array.data_type(), DataType::Dictionary(..)) => {
             let mut levels = Dictionary::default();
             let known = texts.iter().flatten().filter(|text| !missing.has(text.as_bytes()));
-            let cells = known.map(|text| levels.code(text.as_bytes())).count();
+            let cells = known.map(|text| levels.code(Word::of(text.as_bytes()))).count();
             category_or_text(&levels, cells)
         }
         _ => guess,

@@ -9,9 +9,9 @@ use deciban::{Error, Result};
 use rayon::prelude::*;
 
 use crate::block::Block;
-use crate::code::Coder;
+use crate::code::{Coder, Names};
 use crate::files::Files;
-use crate::pieces::Pieces;
+use crate::pieces::{Piece, Pieces};
 use crate::source::Counter;
 
 /// Blocks that are parsed together: enough to keep all threads busy, few enough to stay small.
@@ -49,7 +49,17 @@ impl Files {
                     Err(e) => failure = Some(e), // It is the last.
                 }
             }
-            let parsed: Vec<_> = pieces.into_par_iter().with_max_len(1).map(|piece| piece.parse(plan)).collect();
+            let parsed: Vec<_> = {
+                // Nobody adds names while blocks are parsed.
+                let guard = self.lock();
+                let names: &Names = &guard;
+                let parse = |piece: Piece| {
+                    let (layout, first_line, mut parsed) = piece.parse(plan);
+                    parsed.count_words(plan, names);
+                    (layout, first_line, parsed)
+                };
+                pieces.into_par_iter().with_max_len(1).map(parse).collect()
+            };
             let mut blocks = Vec::with_capacity(parsed.len());
             for (layout, first_line, parsed) in parsed {
                 match coder.place(layout, first_line, parsed) {

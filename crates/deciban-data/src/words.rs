@@ -1,112 +1,135 @@
-//! The texts of a block, as counts of words. Words are numbered in the block's own order while blocks
-//! are parsed in parallel; afterwards, in order, only the block's different words are looked up in the
-//! vocabulary of the whole input, and in parallel again they are renamed.
+//! Texts as counts of words, in three steps: formats put the texts of a block one after the other
+//! ([`Texts`]); in parallel, their tokens are looked up in the vocabulary so far, and those that it does
+//! not have go into a dictionary of the block ([`Words`]); in order, only these are added to the
+//! vocabulary, and in parallel again each row's codes become counts.
 
 use deciban::Result;
 use deciban::data::{Sparse, UNSEEN};
-use deciban::text::Tokens;
+use deciban::text::{Tokens, word_hash};
 
-use crate::dictionary::Dictionary;
+use crate::classes::Levels;
+use crate::dictionary::{Dictionary, Word};
 
-/// Some texts, one per row.
-#[derive(Debug)]
+/// The texts of a column, not yet words.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// Adds a row.
+    pub fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
+    }
+}
+
+/// The numbers that words have while a block is read.
+pub(crate) enum Vocabulary<'a> {
+    /// Those of the words so far, or of a schema.
+    Words(&'a Levels),
+    /// The highest bits of their hashes, this many.
+    Hashed(u32),
+}
+
+/// The words of some texts.
+#[derive(Debug, Default)]
 pub(crate) struct Words {
-    tokens: Tokens,
-    /// The different words.
-    pub words: Dictionary,
     /// How many texts were not UTF-8.
     pub broken: u64,
-    /// Row `i` has `counts[offsets[i]..offsets[i + 1]]` of the words `indices[..]` there.
-    offsets: Vec<usize>,
+    /// Words that the vocabulary did not have; the first of them has the code `known`.
+    pub new: Dictionary,
+    known: u32,
+    /// Until they are [settled](Words::settle), the codes of all tokens; then each word of a row once.
     indices: Vec<u32>,
     counts: Vec<u32>,
-    /// Where each word was last counted: behind the row's beginning if the row has it already.
-    places: Vec<usize>,
+    /// Row `i` has `indices[offsets[i]..offsets[i + 1]]`.
+    offsets: Vec<usize>,
 }
 
 impl Words {
-    /// No texts yet.
-    pub fn new(tokens: Tokens) -> Self {
-        let (words, indices, counts, places) = Default::default();
-        Words { tokens, words, broken: 0, offsets: vec![0], indices, counts, places }
-    }
-
-    /// Adds a row. What is not UTF-8 is read with replacement characters.
-    pub fn push(&mut self, text: &[u8]) {
-        let Words { tokens, words, broken, offsets, indices, counts, places } = self;
-        let first = indices.len();
-        let count = |token: &str| {
-            let word = words.code(token.as_bytes());
-            match places.get_mut(word as usize) {
-                Some(place) if *place >= first => return counts[*place] += 1,
-                Some(place) => *place = indices.len(),
-                None => places.push(indices.len()),
+    /// The words of `texts`. What is not UTF-8 is read with replacement characters.
+    pub fn of(texts: &Texts, mut tokens: Tokens, vocabulary: Vocabulary<'_>) -> Self {
+        let mut words = Words { offsets: Vec::with_capacity(texts.ends.len() + 1), ..Words::default() };
+        words.offsets.push(0);
+        let Words { broken, new, known, indices, offsets, .. } = &mut words;
+        indices.reserve(texts.bytes.len() / 6);
+        let mut read = |look_up: &mut dyn FnMut(&mut Vec<u32>, &mut Tokens, &str)| {
+            for text in texts.iter() {
+                match std::str::from_utf8(text) {
+                    Ok(text) => look_up(indices, &mut tokens, text),
+                    Err(_) => {
+                        *broken += 1;
+                        look_up(indices, &mut tokens, &String::from_utf8_lossy(text));
+                    }
+                }
+                offsets.push(indices.len());
             }
-            indices.push(word);
-            counts.push(1);
         };
-        match std::str::from_utf8(text) {
-            Ok(text) => tokens.for_each(text, count),
-            Err(_) => {
-                *broken += 1;
-                tokens.for_each(&String::from_utf8_lossy(text), count);
+        match vocabulary {
+            Vocabulary::Hashed(bits) => read(&mut |indices, tokens, text| {
+                tokens.for_each(text, |token| indices.push((word_hash(token.as_bytes()) >> (64 - bits)) as u32));
+            }),
+            Vocabulary::Words(levels) => {
+                *known = levels.len() as u32;
+                read(&mut |indices, tokens, text| {
+                    tokens.for_each(text, |token| {
+                        let word = Word::of(token.as_bytes());
+                        indices.push(match levels.find(word) {
+                            Some(code) => code,
+                            None if levels.is_fixed() => UNSEEN,
+                            None => *known + new.code(word),
+                        });
+                    });
+                });
             }
         }
-        offsets.push(indices.len());
+        words
     }
 
-    /// Adds a row without words.
-    pub fn push_missing(&mut self) {
-        self.offsets.push(self.indices.len());
-    }
-
-    /// The slots of a hashed vocabulary, 2^`bits` of them, for each of the block's words.
-    pub fn hashed(&self, bits: u32) -> Vec<u32> {
-        self.words.iter().map(|(_, tag)| (u64::from(tag) << bits >> 32) as u32).collect()
-    }
-
-    /// Word `i` becomes word `map[i]`.
-    pub fn rename(&mut self, map: &[u32], injective: bool) {
-        // Each index is a code of the block's dictionary, which the map covers.
-        self.indices.iter_mut().for_each(|index| *index = map[*index as usize]);
-        if !injective {
-            self.join_equal();
+    /// Gives new word `i` the code `map[i]`, and counts each row's words, in the order of their codes.
+    pub fn settle(&mut self, map: &[u32]) {
+        if !map.is_empty() {
+            // Codes from `known` up are those of new words, which the map covers; UNSEEN needs a fixed
+            // vocabulary, which has none.
+            for index in self.indices.iter_mut().filter(|index| **index >= self.known) {
+                *index = map[(*index - self.known) as usize];
+            }
         }
-    }
-
-    /// Makes the words of each row distinct again, in ascending order.
-    fn join_equal(&mut self) {
-        let (mut row, mut end) = (Vec::new(), 0);
+        self.counts = Vec::with_capacity(self.indices.len());
+        let mut end = 0;
         for i in 1..self.offsets.len() {
-            // The new beginning of the row is at or before the old one.
-            let range = self.offsets[i - 1]..self.offsets[i];
-            row.clear();
-            row.extend(self.indices[range.clone()].iter().copied().zip(self.counts[range].iter().copied()));
-            row.sort_unstable();
+            // A row's new beginning is at or before the old one.
+            let tokens = self.offsets[i - 1]..self.offsets[i];
             self.offsets[i - 1] = end;
-            for words in row.chunk_by(|a, b| a.0 == b.0) {
-                self.indices[end] = words[0].0;
-                self.counts[end] = words.iter().map(|word| word.1).sum();
-                end += 1;
+            self.indices[tokens.clone()].sort_unstable();
+            for token in tokens {
+                let word = self.indices[token];
+                if end > self.offsets[i - 1] && self.indices[end - 1] == word {
+                    self.counts[end - 1] += 1;
+                } else {
+                    self.indices[end] = word;
+                    self.counts.push(1);
+                    end += 1;
+                }
             }
         }
         if let Some(last) = self.offsets.last_mut() {
             *last = end;
         }
         self.indices.truncate(end);
-        self.counts.truncate(end);
     }
 
-    /// The counts as the library sees them.
+    /// The counts as the library sees them, once they are settled.
     pub fn sparse(&self) -> Result<Sparse<'_>> {
         Sparse::new(&self.offsets, &self.indices, &self.counts[..])
     }
-}
-
-/// Whether no two words have become one.
-pub(crate) fn is_injective(map: &[u32]) -> bool {
-    // A vocabulary gives each word a code of its own; only unknown words share one.
-    map.iter().filter(|code| **code == UNSEEN).take(2).count() < 2
 }
 
 #[cfg(test)]
@@ -115,6 +138,12 @@ mod tests {
     use deciban::data::Rows;
     use deciban::text::Tokeniser;
 
+    fn words(texts: &[&[u8]], vocabulary: Vocabulary<'_>) -> Words {
+        let mut column = Texts::default();
+        texts.iter().for_each(|text| column.push(text));
+        Words::of(&column, Tokens::new(&Tokeniser::default()).unwrap(), vocabulary)
+    }
+
     fn rows(words: &Words) -> Vec<Vec<(u32, f64)>> {
         let sparse = words.sparse().unwrap();
         let mut rows = vec![Vec::new(); sparse.rows()];
@@ -122,30 +151,30 @@ mod tests {
         rows
     }
 
+    const TEXTS: [&[u8]; 3] = [b"b a b c", b"", b"d a \xff d"];
+
     #[test]
-    fn counted_renamed_and_joined() {
-        let mut words = Words::new(Tokens::new(&Tokeniser::default()).unwrap());
-        words.push(b"b a b c");
-        words.push_missing();
-        words.push(b"d a \xff d");
-        assert_eq!((words.broken, words.words.len()), (1, 5));
-        let counted = [vec![(0, 2.0), (1, 1.0), (2, 1.0)], vec![], vec![(3, 2.0), (1, 1.0), (4, 1.0)]];
-        assert_eq!(rows(&words), counted);
-        let map = [7, UNSEEN, UNSEEN, 0, UNSEEN];
-        assert!(!is_injective(&map) && is_injective(&[2, UNSEEN, 1]));
-        words.rename(&map, false);
-        assert_eq!(rows(&words), [vec![(7, 2.0), (UNSEEN, 2.0)], vec![], vec![(0, 2.0), (UNSEEN, 2.0)]]);
+    fn known_and_new_words() {
+        let mut levels = Levels::words(100);
+        levels.add(&Dictionary::of(&["c", "a"]));
+        let mut found = words(&TEXTS, Vocabulary::Words(&levels));
+        assert_eq!((found.broken, found.new.names()), (1, ["b", "d", "\u{fffd}"].map(String::from).to_vec()));
+        // Meanwhile another block has added `x` and `d`.
+        found.settle(&[9, 3, 4]);
+        let settled = [vec![(0, 1.0), (1, 1.0), (9, 2.0)], vec![], vec![(1, 1.0), (3, 2.0), (4, 1.0)]];
+        assert_eq!(rows(&found), settled);
+        let fixed = Levels::fixed(&["d".into()]);
+        let mut found = words(&TEXTS, Vocabulary::Words(&fixed));
+        found.settle(&[]);
+        assert_eq!(rows(&found), [vec![(UNSEEN, 4.0)], vec![], vec![(0, 2.0), (UNSEEN, 2.0)]]);
     }
 
     #[test]
-    fn hashed_slots_are_the_highest_bits() {
-        let mut words = Words::new(Tokens::new(&Tokeniser::default()).unwrap());
-        words.push(b"free entry now");
-        let expected = |bits: u32| {
-            ["free", "entry", "now"].map(|w| (deciban::text::word_hash(w.as_bytes()) >> (64 - bits)) as u32)
-        };
-        for bits in [1, 10, 28] {
-            assert_eq!(words.hashed(bits), expected(bits));
-        }
+    fn hashed_words_may_meet() {
+        let slot = |word: &str| (word_hash(word.as_bytes()) >> 63) as u32;
+        let mut found = words(&[b"free entry now for all"], Vocabulary::Hashed(1));
+        found.settle(&[]);
+        let ones = ["free", "entry", "now", "for", "all"].map(slot).iter().sum::<u32>();
+        assert_eq!(rows(&found), [vec![(0, f64::from(5 - ones)), (1, f64::from(ones))]]);
     }
 }

@@ -20,7 +20,7 @@ fn words_get_codes_in_order_and_strangers_none() {
     let folder = Folder::new();
     let path = folder.write("a.tsv", "spam\t\"FREE\" entry, free!\nham\tok, \"lar\nham\t\n");
     let files = Files::open(&[path], messages()).unwrap();
-    let rows = ["\" 2 free 2 entry 1 , 1 ! 1 =spam", "ok 1 , 1 \" 1 lar 1 =ham", "=ham"];
+    let rows = ["\" 2 free 2 entry 1 , 1 ! 1 =spam", "\" 1 , 1 ok 1 lar 1 =ham", "=ham"];
     assert_eq!(dump(&files).unwrap(), rows);
     let words = &files.columns()[0];
     assert_eq!((words.kind, words.levels.join(" ")), (Kind::Text, "\" free entry , ! ok lar".into()));
