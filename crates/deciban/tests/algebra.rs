@@ -154,8 +154,8 @@ fn folds_add_up_too() {
     let mut sum = statistics(&|i| i % 2 == 0);
     sum.merge(&statistics(&|i| i % 2 == 1)).unwrap();
     let merged = learner.fit(&sum).unwrap();
-    let AnyFamily::Gaussian(a) = &whole.blocks()[0].block.family;
-    let AnyFamily::Gaussian(b) = &merged.blocks()[0].block.family;
+    let AnyFamily::Gaussian(a) = &whole.blocks()[0].block.family else { panic!("another family") };
+    let AnyFamily::Gaussian(b) = &merged.blocks()[0].block.family else { panic!("another family") };
     assert_eq!((a.shrinkage, a.pooling), (b.shrinkage, b.pooling));
     assert!(furthest(&posteriors(&whole, &wine), &posteriors(&merged, &wine)) <= 1e-9);
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::Table;
+use deciban::engine::Memory;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Gaussian, Strength, Structure};
 use deciban::learn::{Classifier, Learner};
@@ -35,7 +36,9 @@ fn held_out(table: &Table, family: &Gaussian, seed: u64) -> f64 {
 
 fn chosen(table: &Table, family: &Gaussian, seed: u64) -> (Strength, Strength) {
     let learner = table.learner(family.clone()).folds(FOLDS as usize, seed);
-    let model = learner.learn(&table.memory()).unwrap();
+    let folds: Vec<u32> = (0..table.rows()).map(|i| fold(seed, i) as u32).collect();
+    let rows = table.batch().folds(&folds).unwrap();
+    let model = learner.learn(&Memory::new(table.schema(), rows).unwrap()).unwrap();
     let AnyFamily::Gaussian(settled) = &model.blocks()[0].block.family else { panic!("the block is not Gaussian") };
     (settled.shrinkage, settled.pooling)
 }

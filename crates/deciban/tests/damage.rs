@@ -186,7 +186,7 @@ fn newer_versions_and_other_kinds_are_refused() {
     let cases = cases("version");
     for case in &cases {
         let text = String::from_utf8_lossy(&case.bytes[..case.header()]).into_owned();
-        let at = text.find("\"version\":\"1\"").unwrap() + "\"version\":\"".len();
+        let at = text.find(r#"\"version\":1"#).unwrap() + r#"\"version\":"#.len();
         let mut bytes = case.bytes.clone();
         // Bytes and characters agree: the description is ASCII here, but for its length.
         let at = at - (text.len() - case.header());

@@ -60,7 +60,13 @@ impl Categories {
     }
 
     fn block(&self, family: AnyFamily) -> Block {
-        Block { columns: (0..self.names.len()).collect(), names: self.names.clone(), gaussianise: None, family }
+        Block {
+            columns: (0..self.names.len()).collect(),
+            names: self.names.clone(),
+            gaussianise: None,
+            discretise: None,
+            family,
+        }
     }
 }
 
@@ -168,8 +174,13 @@ fn bernoulli_of_numbers_agrees_with_scikit_learn() {
     for case in &cases {
         let pseudo_count = case["alpha"].as_f64().unwrap();
         let family = AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: 8.0 });
-        let block =
-            Block { columns: (0..64).collect(), names: names.clone(), gaussianise: None, family: family.clone() };
+        let block = Block {
+            columns: (0..64).collect(),
+            names: names.clone(),
+            gaussianise: None,
+            discretise: None,
+            family: family.clone(),
+        };
         let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
         let summary = Memory::new(schema.clone(), batch.clone()).unwrap().run(&pass).unwrap();
         check(case, &family, &schema, &summary, &batch);
@@ -206,7 +217,13 @@ fn bernoulli_of_words_agrees_with_scikit_learn() {
     for case in &cases {
         let pseudo_count = case["alpha"].as_f64().unwrap();
         let family = AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: 0.0 });
-        let block = Block { columns: vec![0], names: schema.names(), gaussianise: None, family: family.clone() };
+        let block = Block {
+            columns: vec![0],
+            names: schema.names(),
+            gaussianise: None,
+            discretise: None,
+            family: family.clone(),
+        };
         let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
         let summary = Memory::new(schema.clone(), batch.clone()).unwrap().run(&pass).unwrap();
         check(case, &family, &schema, &summary, &batch);

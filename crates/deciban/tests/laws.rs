@@ -2,7 +2,8 @@
 
 use deciban::data::{Batch, Schema, Tile};
 use deciban::engine::{Engine, Memory};
-use deciban::family::gaussian::{Gaussian, Structure};
+use deciban::family::AnyStatistic;
+use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Summarise};
 use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
 use deciban::statistic::{ColumnMoments, Moments, Statistic};
@@ -257,4 +258,31 @@ fn accumulators_that_carry_only_bytes_agree_with_memory() {
     let direct = learner.fit(&statistics).unwrap();
     let (a, b) = (model.evidence(&whole).unwrap(), direct.evidence(&whole).unwrap());
     assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-9 * y.abs().max(1.0)));
+}
+
+#[test]
+fn equal_rows_share_a_fold_wherever_they_stand() {
+    let (values, classes) = table();
+    let learner = learner(Structure::Full).folds(5, 3);
+    let statistics = |range: std::ops::Range<usize>| {
+        let rows = batch(&values[range.start * D..range.end * D], &classes[range]);
+        learner.statistics(&Memory::new(schema(), rows).unwrap()).unwrap()
+    };
+    // The last 12,000 rows have other numbers in a file of their own, and leave the folds they are in.
+    let mut rest = statistics(0..20_000);
+    rest.remove(&statistics(8_000..20_000)).unwrap();
+    let expected = statistics(0..8_000);
+    let (rest, expected) = (rest.summary().block_by_fold(0), expected.summary().block_by_fold(0));
+    for (fold, other) in rest.iter().flatten().zip(expected.iter().flatten()) {
+        let (AnyStatistic::Gaussian(GaussianStatistic::Full(a)), AnyStatistic::Gaussian(GaussianStatistic::Full(b))) =
+            (fold, other)
+        else {
+            panic!("full moments")
+        };
+        assert_eq!(a.rows(), b.rows());
+        assert!(b.rows() > 300.0, "folds are even: {}", b.rows());
+        for j in 0..D {
+            assert!((a.scatter()[(j, j)] / b.scatter()[(j, j)] - 1.0).abs() < 1e-9);
+        }
+    }
 }
