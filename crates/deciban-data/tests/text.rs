@@ -36,13 +36,15 @@ fn other_tokens() {
     let folder = Folder::new();
     let path = folder.write("a.tsv", "x\tab  ba\n");
     let read = |tokeniser: Tokeniser| {
-        dump(&Files::open(&[path.clone()], Options { tokeniser, ..messages() }).unwrap()).unwrap()[0].clone()
+        dump(&Files::open(std::slice::from_ref(&path), Options { tokeniser, ..messages() }).unwrap()).unwrap()[0]
+            .clone()
     };
     assert_eq!(read(Tokeniser { ngrams: (1, 2), ..Tokeniser::default() }), "ab 1 ab ba 1 ba 1 =x");
     let characters = Tokeniser { characters: true, ngrams: (2, 2), ..Tokeniser::default() };
     assert_eq!(read(characters), " a 1 ab 1 b  1  b 1 ba 1 a  1 =x");
     let tokeniser = Tokeniser { ngrams: (0, 1), ..Tokeniser::default() };
-    let message = Files::open(&[path.clone()], Options { tokeniser, ..messages() }).err().unwrap().to_string();
+    let message =
+        Files::open(std::slice::from_ref(&path), Options { tokeniser, ..messages() }).err().unwrap().to_string();
     assert!(message.starts_with("--ngrams: "), "{message}");
 }
 
@@ -50,10 +52,18 @@ fn other_tokens() {
 fn vocabularies_that_are_hashed_or_limited() {
     let folder = Folder::new();
     let path = folder.write("a.tsv", "x\tone two three one\ny\ttwo\n");
-    let open = |vocabulary| Files::open(&[path.clone()], Options { vocabulary, ..messages() });
+    let open = |vocabulary| Files::open(std::slice::from_ref(&path), Options { vocabulary, ..messages() });
     let files = open(Vocabulary { hashed_bits: Some(10), ..Vocabulary::default() }).unwrap();
     let mut rows = Vec::new();
-    files.map_in_order(|batch| Ok(sparse_rows(batch)), |part| Ok(rows.extend(part))).unwrap();
+    files
+        .map_in_order(
+            |batch| Ok(sparse_rows(batch)),
+            |part| {
+                rows.extend(part);
+                Ok(())
+            },
+        )
+        .unwrap();
     let slot = |word: &str| (deciban::text::word_hash(word.as_bytes()) >> 54) as u32;
     let mut first = vec![(slot("one"), 2.0), (slot("two"), 1.0), (slot("three"), 1.0)];
     first.sort_by_key(|word| word.0);
@@ -61,9 +71,17 @@ fn vocabularies_that_are_hashed_or_limited() {
     assert!(files.columns()[0].levels.is_empty());
     // The same slots for a model that was fitted so.
     let options = Options { vocabulary: Vocabulary { hashed_bits: Some(10), ..Vocabulary::default() }, ..messages() };
-    let again = Files::open_as(&[path.clone()], options, &files.schema().unwrap()).unwrap();
+    let again = Files::open_as(std::slice::from_ref(&path), options, &files.schema().unwrap()).unwrap();
     let mut same = Vec::new();
-    again.map_in_order(|batch| Ok(sparse_rows(batch)), |part| Ok(same.extend(part))).unwrap();
+    again
+        .map_in_order(
+            |batch| Ok(sparse_rows(batch)),
+            |part| {
+                same.extend(part);
+                Ok(())
+            },
+        )
+        .unwrap();
     assert_eq!(same, rows);
 
     let message = dump(&open(Vocabulary { most_words: 2, ..Vocabulary::default() }).unwrap()).unwrap_err().to_string();

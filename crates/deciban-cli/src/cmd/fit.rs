@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use deciban::engine::Engine;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Generative, Learner, Model, Statistics, Summarise};
+use deciban::learn::{Classifier, Generative, Learner, Link, Model, Statistics, Summarise};
 use deciban::{Error, Result};
 use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{ColumnArgs, DiscreteArgs, GaussianArgs, LogisticArgs, MODELS, PriorArg, ReadArgs};
+use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, PriorArg, ReadArgs};
 use crate::describe;
 use crate::output::say;
 use crate::progress::Progress;
@@ -32,7 +33,7 @@ pub struct Fit {
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// The kind of model
-    #[arg(long, value_parser = MODELS, default_value = "gaussian")]
+    #[arg(long, value_parser = models(), default_value = "gaussian")]
     model: String,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
@@ -46,11 +47,9 @@ pub struct Fit {
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
-    gaussian: GaussianArgs,
+    generative: GenerativeArgs,
     #[command(flatten)]
-    discrete: DiscreteArgs,
-    #[command(flatten)]
-    logistic: LogisticArgs,
+    linear: LinearArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -58,9 +57,9 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
-        let model = match self.model.as_str() {
-            "logistic" | "probit" | "cloglog" => self.discriminative()?,
-            _ => self.generative()?,
+        let model = match LINEAR.iter().find(|(name, _)| *name == self.model) {
+            Some((_, link)) => self.linear(*link)?,
+            None => self.generative()?,
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
@@ -82,21 +81,20 @@ impl Fit {
         let (learner, statistics) = match statistics_files(&self.data)? {
             Some(statistics) => {
                 self.columns.refuse_beside_statistics()?;
-                let columns = statistics.schema().columns();
-                (self.discrete.learner(&self.model, columns, &self.gaussian)?, statistics)
+                (self.generative.learner(&self.model, statistics.schema().columns())?, statistics)
             }
-            None => collect(&self.data, &self.model, &self.columns, &self.gaussian, &self.discrete, &self.read)?,
+            None => collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?,
         };
         let model = learner.fit(&statistics)?;
         let prior = self.prior.resolve(model.schema(), model.empirical())?;
         Ok(Model::Generative(model.with_prior(prior)?))
     }
 
-    fn discriminative(&self) -> Result<Model> {
+    fn linear(&self, link: Link) -> Result<Model> {
         if statistics_files(&self.data)?.is_some() {
             return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
         }
-        let learner = self.logistic.learner(&self.model);
+        let learner = self.linear.learner(link);
         let mut files = self.columns.open(&self.data, &self.read)?;
         files.make_rereadable()?;
         let progress = Progress::watch(&mut files, "reading");
@@ -151,6 +149,11 @@ impl Fit {
     }
 }
 
+/// The names that `--model` takes.
+fn models() -> PossibleValuesParser {
+    PossibleValuesParser::new(GENERATIVE.into_iter().chain(LINEAR.map(|(name, _)| name)))
+}
+
 /// The merged statistics, if the data are statistics files.
 fn statistics_files(data: &[String]) -> Result<Option<Statistics>> {
     let is_statistics = |path: &String| Archive::kind_of(path).as_deref() == Some("statistics");
@@ -183,13 +186,11 @@ pub fn collect(
     data: &[String],
     model: &str,
     columns: &ColumnArgs,
-    gaussian: &GaussianArgs,
-    discrete: &DiscreteArgs,
+    generative: &GenerativeArgs,
     read: &ReadArgs,
 ) -> Result<(Generative, Statistics)> {
-    gaussian.family().check()?;
     let mut files = columns.open(data, read)?;
-    let learner = discrete.learner(model, files.columns(), gaussian)?;
+    let learner = generative.learner(model, files.columns())?;
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }

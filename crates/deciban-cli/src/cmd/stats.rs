@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::Result;
 
-use crate::args::{ColumnArgs, DiscreteArgs, GaussianArgs, ReadArgs};
+use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, ReadArgs};
 use crate::cmd::fit::collect;
 use crate::describe;
 
@@ -26,22 +26,19 @@ pub struct Stats {
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     /// The kind of model that the statistics are for
-    #[arg(long, value_parser = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree"], default_value = "gaussian")]
+    #[arg(long, value_parser = GENERATIVE, default_value = "gaussian")]
     model: String,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
-    gaussian: GaussianArgs,
-    #[command(flatten)]
-    discrete: DiscreteArgs,
+    generative: GenerativeArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
 
 impl Stats {
     pub fn run(self) -> Result<()> {
-        let (_, statistics) =
-            collect(&self.data, &self.model, &self.columns, &self.gaussian, &self.discrete, &self.read)?;
+        let (_, statistics) = collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?;
         statistics.save(&self.output)?;
         eprint!("{}", describe::statistics(&self.output, &statistics));
         Ok(())

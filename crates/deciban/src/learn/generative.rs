@@ -1,9 +1,7 @@
 //! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
-use rayon::prelude::*;
-
-use super::{Block, Classifier, Learner, Statistics, Summarise};
+use super::{Block, Classifier, Learner, Statistics, Summarise, score_in_tiles};
 use crate::data::{Batch, Column, Kind, Rows, Schema, Tile, Value};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -258,16 +256,9 @@ impl Classifier for GenerativeModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        Error::check_shape("columns of a batch", self.schema.columns().len(), x.width())?;
-        let classes = self.schema.classes().len();
         // A tile and its copies fit the second-level cache.
         let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
-        let mut values = vec![0.0; x.rows() * classes];
-        values.par_chunks_mut(tile * classes).enumerate().try_for_each(|(t, out)| {
-            let start = t * tile;
-            self.score(x, start..start + out.len() / classes, out)
-        })?;
-        Evidence::new(classes, values)
+        score_in_tiles(x, &self.schema, tile, |rows, out| self.score(x, rows, out))
     }
 }
 

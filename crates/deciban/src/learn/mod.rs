@@ -17,9 +17,11 @@ pub use summary::{Block, Summarise, Summary};
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use crate::data::{Batch, Schema};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::posterior::Prior;
@@ -42,6 +44,24 @@ pub trait Classifier {
     fn empirical(&self) -> &Prior;
     /// The evidence that rows carry for each class; the batch has the columns of the schema.
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence>;
+}
+
+/// The evidence of all rows, scored in tiles and in parallel: `score` fills the values of some rows,
+/// one row after the other.
+fn score_in_tiles(
+    x: &Batch<'_>,
+    schema: &Schema,
+    tile: usize,
+    score: impl Fn(std::ops::Range<usize>, &mut [f64]) -> Result<()> + Sync,
+) -> Result<Evidence> {
+    Error::check_shape("columns of a batch", schema.columns().len(), x.width())?;
+    let classes = schema.classes().len();
+    let mut values = vec![0.0; x.rows() * classes];
+    values.par_chunks_mut(tile * classes).enumerate().try_for_each(|(t, out)| {
+        let start = t * tile;
+        score(start..start + out.len() / classes, out)
+    })?;
+    Evidence::new(classes, values)
 }
 
 /// A model of any kind, as files hold it.

@@ -259,7 +259,7 @@ impl Family for Multinomial {
 }
 
 fn is_count(count: f64) -> bool {
-    count >= 0.0 && count < f64::INFINITY
+    (0.0..f64::INFINITY).contains(&count)
 }
 
 /// The counts of a part; missing ones are NaN, others at least 0.

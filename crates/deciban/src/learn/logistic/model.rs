@@ -1,7 +1,6 @@
 //! A fitted linear model: scores, coefficients in the units of the data, and what a regression table
 //! says about them.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::derivatives::{Derivatives, outputs};
@@ -12,7 +11,7 @@ use crate::data::{Batch, Schema, Tile};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
-use crate::learn::Classifier;
+use crate::learn::{Classifier, score_in_tiles};
 use crate::numerics::{Matrix, cholesky, log_sum_exp, normal_cdf, solve_lower};
 use crate::posterior::Prior;
 
@@ -215,20 +214,15 @@ impl Classifier for LogisticModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        Error::check_shape("columns of a batch", self.schema.columns().len(), x.width())?;
-        let classes = self.schema.classes().len();
         const TILE: usize = 512;
         let log_prior: Vec<f64> = self.empirical.probabilities().iter().map(|p| p.ln()).collect();
-        let mut values = vec![0.0; x.rows() * classes];
-        values.par_chunks_mut(TILE * classes).enumerate().try_for_each(|(t, out)| {
-            let start = t * TILE;
-            self.log_posteriors(x, start..start + out.len() / classes, out)?;
-            for row in out.chunks_exact_mut(classes) {
+        score_in_tiles(x, &self.schema, TILE, |rows, out| {
+            self.log_posteriors(x, rows, out)?;
+            for row in out.chunks_exact_mut(log_prior.len()) {
                 row.iter_mut().zip(&log_prior).for_each(|(o, p)| *o -= p);
             }
-            Ok::<(), Error>(())
-        })?;
-        Evidence::new(classes, values)
+            Ok(())
+        })
     }
 }
 

@@ -1,0 +1,116 @@
+//! Which columns are learned from, and what they are.
+
+use clap::Args;
+use deciban::data::{Kind, Schema};
+use deciban::{Error, Result};
+use deciban_data::{Files, Options};
+
+use super::read::ReadArgs;
+use super::texts::TextArgs;
+
+/// Which columns are learned from.
+#[derive(Args)]
+#[command(next_help_heading = "Columns")]
+pub struct ColumnArgs {
+    /// The column of the classes
+    #[arg(long, short, value_name = "COLUMN", conflicts_with_all = ["labels", "one_hot_target"])]
+    target: Option<String>,
+    /// Make two classes of many: CLASS, and `not CLASS`
+    #[arg(long, value_name = "CLASS")]
+    versus_rest: Option<String>,
+    /// Learn from these columns only
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Leave these columns out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// These columns hold numbers
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    number: Vec<String>,
+    /// These columns hold categories
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    category: Vec<String>,
+    /// These columns hold yes or no
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    flag: Vec<String>,
+    /// These columns count things
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    count: Vec<String>,
+    /// These columns hold texts
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    text: Vec<String>,
+    #[command(flatten)]
+    words: TextArgs,
+}
+
+impl ColumnArgs {
+    /// Opens labelled rows to learn from.
+    pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
+        if self.target.is_none() && !read.has_labels() && !are_folders(paths) {
+            let columns = deciban_data::peek_columns(paths, &read.options(None))?;
+            let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
+            let mut message = format!("name the column of the classes; the columns are {}", shown.join(", "));
+            if columns.len() > 20 {
+                message += &format!(" and {} more", columns.len() - 20);
+            }
+            return Err(Error::parameter("--target", message));
+        }
+        Files::open(paths, self.options(read)?)
+    }
+
+    /// Opens them once more, with the classes and levels that were found.
+    pub fn open_again(&self, paths: &[String], read: &ReadArgs, schema: &Schema) -> Result<Files> {
+        Files::open_as(paths, self.options(read)?, schema)
+    }
+
+    fn options(&self, read: &ReadArgs) -> Result<Options> {
+        let kinds = [
+            (&self.number, Kind::Number),
+            (&self.category, Kind::Category),
+            (&self.flag, Kind::Flag),
+            (&self.count, Kind::Count),
+            (&self.text, Kind::Text),
+        ];
+        let kinds = kinds.iter().flat_map(|(names, kind)| names.iter().map(|name| (name.clone(), *kind))).collect();
+        Ok(Options {
+            kinds,
+            ignore: self.ignore.clone(),
+            columns: self.columns.clone(),
+            versus_rest: self.versus_rest.clone(),
+            tokeniser: self.words.tokeniser()?,
+            vocabulary: self.words.vocabulary(),
+            ..read.options(self.target.as_deref())
+        })
+    }
+
+    /// Columns are settled where statistics are: options that choose them would be ignored.
+    pub fn refuse_beside_statistics(&self) -> Result<()> {
+        let given = [
+            ("--target", self.target.is_some()),
+            ("--versus-rest", self.versus_rest.is_some()),
+            ("--columns", self.columns.is_some()),
+            ("--ignore", !self.ignore.is_empty()),
+            ("--number", !self.number.is_empty()),
+            ("--category", !self.category.is_empty()),
+            ("--flag", !self.flag.is_empty()),
+            ("--count", !self.count.is_empty()),
+            ("--text", !self.text.is_empty()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => {
+                Err(Error::parameter(name, "statistics files have their columns settled: drop the option"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the order of the classes is free to be sorted.
+    pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
+        self.versus_rest.is_none() && read.one_hot_target.is_none()
+    }
+}
+
+/// Whether the data are folders with a folder per class: there the classes have no column.
+fn are_folders(paths: &[String]) -> bool {
+    paths.iter().all(|path| std::path::Path::new(path).is_dir())
+}

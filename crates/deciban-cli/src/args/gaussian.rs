@@ -1,0 +1,83 @@
+//! The hyper-parameters of Gaussian blocks.
+
+use clap::Args;
+use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use deciban::transform::Step;
+use deciban::{Error, Result};
+
+use super::one_of;
+
+/// The hyper-parameters of a Gaussian model.
+#[derive(Args)]
+#[command(next_help_heading = "Gaussian")]
+pub struct GaussianArgs {
+    /// What the covariances of the classes have in common
+    #[arg(long, value_parser = one_of(&Structure::ALL), default_value = "full")]
+    covariance: Structure,
+    /// How covariances are estimated: maximum likelihood, unbiased (n − 1), or integrated out (Student)
+    #[arg(long, value_parser = one_of(&Estimator::ALL), default_value = "ml")]
+    estimator: Estimator,
+    /// Shrink covariances towards a multiple of the identity: 0 to 1, or auto
+    #[arg(long, value_name = "G", default_value = "0")]
+    shrinkage: Strength,
+    /// Pool covariances with the one that all classes share: 0 to 1, or auto
+    #[arg(long, value_name = "L", default_value = "0")]
+    pooling: Strength,
+    /// Penalty on the precision matrix (graphical lasso on correlations): 0 is none
+    #[arg(long, value_name = "R", default_value_t = 0.0)]
+    sparse_precision: f64,
+    /// Scale columns to mean 0 and variance 1 first
+    #[arg(long)]
+    standardise: bool,
+    /// Map each column through its distribution to a normal one first (one more pass)
+    #[arg(long)]
+    gaussianise: bool,
+    /// Keep the N leading principal components
+    #[arg(long, value_name = "N")]
+    pca: Option<usize>,
+    /// Keep the N leading discriminant directions (after --pca, if both are given)
+    #[arg(long, value_name = "N")]
+    lda: Option<usize>,
+    /// Folds by which `auto` is settled
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    folds: Option<u64>,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl GaussianArgs {
+    pub fn family(&self) -> Gaussian {
+        let mut steps = Vec::new();
+        if self.standardise {
+            steps.push(Step::Standardise);
+        }
+        steps.extend(self.pca.map(Step::Pca));
+        steps.extend(self.lda.map(Step::Lda));
+        Gaussian {
+            covariance: self.covariance,
+            estimator: self.estimator,
+            shrinkage: self.shrinkage,
+            pooling: self.pooling,
+            sparse_precision: self.sparse_precision,
+            steps,
+        }
+    }
+
+    pub fn gaussianise(&self) -> bool {
+        self.gaussianise
+    }
+
+    pub fn folds(&self) -> Result<usize> {
+        let is_auto = self.shrinkage == Strength::Auto || self.pooling == Strength::Auto;
+        match (is_auto, self.folds) {
+            (true, Some(1)) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
+            (true, folds) => Ok(folds.unwrap_or(5) as usize),
+            (false, folds) => Ok(folds.unwrap_or(1) as usize),
+        }
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+}

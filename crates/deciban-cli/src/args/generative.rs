@@ -1,0 +1,107 @@
+//! The hyper-parameters of generative models, and the learner they make.
+
+use clap::Args;
+use deciban::data::Column;
+use deciban::family::counts::Unseen;
+use deciban::family::histogram::Histogram;
+use deciban::family::{AnyFamily, Family};
+use deciban::learn::{Generative, NaiveBayes, blocks};
+use deciban::transform::Binning;
+use deciban::{Error, Result};
+
+use super::gaussian::GaussianArgs;
+
+/// The hyper-parameters of discrete and mixed models.
+#[derive(Args)]
+#[command(next_help_heading = "Discrete and mixed")]
+pub struct GenerativeArgs {
+    /// Rows that the prior adds to every level, word or bin; 0 is maximum likelihood
+    #[arg(long, value_name = "A", default_value_t = 1.0)]
+    pseudo_count: f64,
+    /// Refuse rows with a level that was not there at fit, instead of giving it the pseudo-count's share
+    #[arg(long)]
+    refuse_unseen: bool,
+    /// naive-bayes: one Gaussian of all numbers with --covariance, instead of one per column
+    #[arg(long)]
+    joint_numbers: bool,
+    /// naive-bayes: another family for a column: gamma, log-normal, histogram, ...
+    #[arg(long, value_name = "COLUMN=FAMILY", value_delimiter = ',')]
+    family: Vec<String>,
+    /// Cut points of a number, as COLUMN=400,800,1200; otherwise bins are found where they are needed
+    #[arg(long, value_name = "COLUMN=CUTS")]
+    bins: Vec<String>,
+    /// Leave out words that occur less often
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    min_count: f64,
+    /// multinomial: weights from the other classes' words (complement naive Bayes; not a density)
+    #[arg(long)]
+    complement: bool,
+    #[command(flatten)]
+    gaussian: GaussianArgs,
+}
+
+/// The models that are fitted from statistics.
+pub const GENERATIVE: [&str; 6] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree"];
+
+impl GenerativeArgs {
+    /// The generative learner for a model's name.
+    pub fn learner(&self, model: &str, columns: &[Column]) -> Result<Generative> {
+        let gaussian = &self.gaussian;
+        gaussian.family().check()?;
+        if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
+            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+        }
+        let learner = match model {
+            "gaussian" => Generative::gaussian(columns, gaussian.family())?.gaussianise(gaussian.gaussianise()),
+            "naive-bayes" => {
+                let mut blocks = self.naive_bayes()?.blocks(columns)?;
+                blocks.iter_mut().for_each(|block| self.finish(&mut block.family));
+                Generative::of_blocks(blocks).gaussianise(gaussian.gaussianise())
+            }
+            "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
+            _ => {
+                let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
+                learner.discretise(Binning::Mdl)
+            }
+        };
+        Ok(learner.folds(gaussian.folds()?, gaussian.seed()))
+    }
+
+    fn named(&self, name: &str) -> Result<AnyFamily> {
+        let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
+        self.finish(&mut family);
+        Ok(family)
+    }
+
+    /// Puts the options that only some families have.
+    fn finish(&self, family: &mut AnyFamily) {
+        let unseen = if self.refuse_unseen { Unseen::Error } else { Unseen::Share };
+        match family {
+            AnyFamily::Categorical(family) => family.unseen = unseen,
+            AnyFamily::Table(family) => family.unseen = unseen,
+            AnyFamily::Tree(family) => family.unseen = unseen,
+            AnyFamily::Multinomial(family) => (family.min_count, family.complement) = (self.min_count, self.complement),
+            _ => {}
+        }
+    }
+
+    fn naive_bayes(&self) -> Result<NaiveBayes> {
+        let mut families = Vec::new();
+        for pair in &self.family {
+            let usage = || Error::parameter("--family", format!("`{pair}` is not of the form COLUMN=FAMILY"));
+            let (column, family) = pair.rsplit_once('=').ok_or_else(usage)?;
+            families.push((column.to_string(), AnyFamily::named(family)?));
+        }
+        for pair in &self.bins {
+            let usage = || Error::parameter("--bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
+            let (column, cuts) = pair.rsplit_once('=').ok_or_else(usage)?;
+            let cuts: Vec<f64> =
+                cuts.split(',').map(|x| x.trim().parse().map_err(|_| usage())).collect::<Result<_>>()?;
+            families.retain(|(name, _)| name != column);
+            let bins = Binning::Cuts(vec![cuts]);
+            families.push((column.to_string(), AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
+        }
+        let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
+        Ok(NaiveBayes { gaussian: self.gaussian.family(), joint_numbers, pseudo_count, families })
+    }
+}

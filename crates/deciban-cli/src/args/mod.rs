@@ -1,0 +1,24 @@
+//! Options that several subcommands share, a file per group of the help.
+
+mod application;
+mod columns;
+mod gaussian;
+mod generative;
+mod linear;
+mod read;
+mod texts;
+
+pub use application::{DecisionArgs, PriorArg};
+pub use columns::ColumnArgs;
+pub use generative::{GENERATIVE, GenerativeArgs};
+pub use linear::{LINEAR, LinearArgs};
+pub use read::{ReadArgs, open_for_model};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// Takes one of the names of a list.
+fn one_of<T: Copy + Send + Sync + 'static>(list: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(list.iter().map(|(name, _)| *name));
+    // The parser lets only names of the list through.
+    names.map(move |name| list.iter().find(|(known, _)| *known == name).expect("a known name").1)
+}

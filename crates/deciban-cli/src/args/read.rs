@@ -1,0 +1,79 @@
+//! How tables are read.
+
+use clap::Args;
+use deciban::Result;
+use deciban::data::Schema;
+use deciban_data::{Files, Format, Options, Target};
+
+/// How tables are read.
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub struct ReadArgs {
+    /// csv, tsv, text (separated by blanks), jsonl, parquet, arrow or idx; found by extension unless given
+    #[arg(long)]
+    format: Option<Format>,
+    /// The character between fields of CSV; found from the first lines unless given
+    #[arg(long, value_name = "CHAR")]
+    separator: Option<char>,
+    /// The first line is data: columns are named c0, c1, ...
+    #[arg(long)]
+    no_header: bool,
+    /// Quotes are plain characters, as in label<TAB>text lines
+    #[arg(long)]
+    no_quotes: bool,
+    /// Skip lines that begin with this character
+    #[arg(long, value_name = "CHAR")]
+    comment: Option<char>,
+    /// Cells that mean a missing value, instead of the usual (empty, ?, NA, N/A, NaN, null, None)
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    missing: Option<Vec<String>>,
+    /// Classes stand in the first column of this file, one row per row of the data
+    #[arg(long, value_name = "FILE", conflicts_with = "one_hot_target")]
+    labels: Option<String>,
+    /// Classes stand in these columns, one per class: 1 in the column of the class, 0 in the others
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(super) one_hot_target: Option<Vec<String>>,
+    /// A column of row weights
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
+}
+
+impl ReadArgs {
+    /// Options without features; `target` is the column of the classes, if any.
+    pub fn options(&self, target: Option<&str>) -> Options {
+        let default = Options::default();
+        let column = target.map_or(Target::None, |name| Target::Column(name.into()));
+        let target = match (&self.labels, &self.one_hot_target) {
+            (Some(file), _) => Target::Labels(file.clone()),
+            (None, Some(columns)) => Target::OneHot(columns.clone()),
+            (None, None) => column,
+        };
+        Options {
+            format: self.format,
+            separator: self.separator,
+            header: !self.no_header,
+            comment: self.comment,
+            quotes: !self.no_quotes,
+            missing: self.missing.clone().unwrap_or(default.missing.clone()),
+            target,
+            weight: self.weight.clone(),
+            ..default
+        }
+    }
+
+    /// Whether labels come from elsewhere than a column.
+    pub fn has_labels(&self) -> bool {
+        self.labels.is_some() || self.one_hot_target.is_some()
+    }
+}
+
+/// Opens rows for a model: its columns by name, labels only if `labelled`.
+pub fn open_for_model(paths: &[String], read: &ReadArgs, schema: &Schema, labelled: bool) -> Result<Files> {
+    let mut options = read.options(labelled.then(|| schema.target()));
+    if let [not, class] = schema.classes()
+        && *not == format!("not {class}")
+    {
+        options.versus_rest = Some(class.clone());
+    }
+    Files::open_as(paths, options, schema)
+}

@@ -1,0 +1,367 @@
+//! Rows, borrowed: columns of numbers of any width and stride, of codes, and of counts.
+
+use std::ops::Range;
+
+use super::Rows;
+use crate::error::{Error, Result};
+
+/// Borrowed values of any numeric type.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum Values<'a> {
+    F64(&'a [f64]),
+    F32(&'a [f32]),
+    U8(&'a [u8]),
+    I8(&'a [i8]),
+    U16(&'a [u16]),
+    I16(&'a [i16]),
+    U32(&'a [u32]),
+    I32(&'a [i32]),
+    U64(&'a [u64]),
+    I64(&'a [i64]),
+}
+
+/// Runs `$body` with `$slice` bound to the typed slice inside `$values`.
+macro_rules! with_slice {
+    ($values:expr, $slice:ident => $body:expr) => {
+        match $values {
+            Values::F64($slice) => $body,
+            Values::F32($slice) => $body,
+            Values::U8($slice) => $body,
+            Values::I8($slice) => $body,
+            Values::U16($slice) => $body,
+            Values::I16($slice) => $body,
+            Values::U32($slice) => $body,
+            Values::I32($slice) => $body,
+            Values::U64($slice) => $body,
+            Values::I64($slice) => $body,
+        }
+    };
+}
+
+impl Values<'_> {
+    fn len(&self) -> usize {
+        with_slice!(self, slice => slice.len())
+    }
+}
+
+impl Values<'_> {
+    /// Whether both are the same slice of memory.
+    pub(super) fn is_same(&self, other: &Values<'_>) -> bool {
+        let place = |values: &Values<'_>| with_slice!(values, slice => (slice.as_ptr().addr(), slice.len()));
+        std::mem::discriminant(self) == std::mem::discriminant(other) && place(self) == place(other)
+    }
+}
+
+/// A number that widens to `f64`.
+pub(super) trait Number: Copy {
+    fn widen(self) -> f64;
+}
+
+pub(super) use with_slice;
+
+macro_rules! values_from {
+    ($($type:ty => $variant:ident),*) => {
+        $(impl<'a> From<&'a [$type]> for Values<'a> {
+            fn from(slice: &'a [$type]) -> Self { Values::$variant(slice) }
+        }
+        impl Number for $type {
+            #[inline(always)]
+            #[allow(clippy::unnecessary_cast)]
+            fn widen(self) -> f64 { self as f64 }
+        })*
+    };
+}
+values_from!(f64 => F64, f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+
+/// A column of numbers: cell `i` is `values[start + i·stride]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a> {
+    pub(super) values: Values<'a>,
+    pub(super) start: usize,
+    pub(super) stride: isize,
+}
+
+impl<'a> Strided<'a> {
+    fn new(values: Values<'a>, start: usize, stride: isize, rows: usize) -> Result<Self> {
+        if rows > 0 {
+            let last = start as i128 + (rows as i128 - 1) * stride as i128;
+            if start >= values.len() || last < 0 || last >= values.len() as i128 {
+                return Err(Error::Shape {
+                    what: "values behind a strided column".into(),
+                    expected: last.unsigned_abs() as usize + 1,
+                    found: values.len(),
+                });
+            }
+        }
+        Ok(Strided { values, start, stride })
+    }
+
+    fn skip(self, rows: usize) -> Self {
+        Strided { start: (self.start as isize + rows as isize * self.stride) as usize, ..self }
+    }
+
+    /// Copies the chosen rows, widened to `f64`.
+    pub(super) fn read(&self, rows: &Rows<'_>, out: &mut [f64]) {
+        let (start, stride) = (self.start as isize, self.stride);
+        with_slice!(self.values, slice => match rows {
+            Rows::Range(range) => {
+                let first = start + range.start as isize * stride;
+                if stride == 1 {
+                    for (o, &x) in out.iter_mut().zip(&slice[first as usize..]) { *o = x.widen(); }
+                } else {
+                    for (i, o) in out.iter_mut().enumerate() {
+                        *o = slice[(first + i as isize * stride) as usize].widen();
+                    }
+                }
+            }
+            Rows::Index(index) => {
+                for (o, &i) in out.iter_mut().zip(*index) {
+                    *o = slice[(start + i as isize * stride) as usize].widen();
+                }
+            }
+        })
+    }
+}
+
+/// Counts that are mostly 0, row by row: row `i` holds `counts[offsets[i]..offsets[i + 1]]` of the
+/// words `indices[..]` at the same places. Indices of a row are distinct.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparse<'a> {
+    offsets: &'a [usize],
+    indices: &'a [u32],
+    counts: Values<'a>,
+}
+
+impl<'a> Sparse<'a> {
+    /// Counts of `offsets.len() − 1` rows.
+    pub fn new(offsets: &'a [usize], indices: &'a [u32], counts: impl Into<Values<'a>>) -> Result<Self> {
+        let counts = counts.into();
+        Error::check_shape("counts of a sparse matrix", indices.len(), counts.len())?;
+        let ascending = offsets.is_sorted() && offsets.last().is_some_and(|&end| end <= indices.len());
+        match ascending {
+            true => Ok(Sparse { offsets, indices, counts }),
+            false => Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into())),
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Calls `body(i, index, count)` for each stored count of the `i`th chosen row.
+    pub fn for_each(&self, rows: &Rows<'_>, mut body: impl FnMut(usize, u32, f64)) {
+        with_slice!(self.counts, counts => {
+            for i in 0..rows.len() {
+                let row = rows.get(i);
+                let range = self.offsets[row]..self.offsets[row + 1];
+                for (&index, count) in self.indices[range.clone()].iter().zip(&counts[range]) {
+                    body(i, index, count.widen());
+                }
+            }
+        })
+    }
+}
+
+/// A cell on its own, as sampling makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A level of a category.
+    Level(u32),
+    /// Words and how often they occur.
+    Counts(Vec<(u32, f64)>),
+}
+
+/// The cells of one column of a batch.
+#[derive(Clone, Copy, Debug)]
+pub enum View<'a> {
+    /// Numbers; NaN is missing.
+    Numbers(Strided<'a>),
+    /// Codes of categories; [`MISSING`] is missing, [`UNSEEN`] a level that is not in the schema.
+    Codes(&'a [u32]),
+    /// Counts of words.
+    Sparse(Sparse<'a>),
+}
+
+impl View<'_> {
+    /// What a cell holds, as bits: a number widened to `f64`, or a code; `None` for counts.
+    pub(crate) fn bits(&self, row: usize) -> Option<u64> {
+        match self {
+            View::Numbers(numbers) => {
+                let mut cell = [0.0];
+                numbers.read(&Rows::Range(row..row + 1), &mut cell);
+                Some(cell[0].to_bits())
+            }
+            View::Codes(codes) => Some(u64::from(codes[row])),
+            View::Sparse(_) => None,
+        }
+    }
+}
+
+/// Some rows of a table, borrowed.
+///
+/// ```
+/// use deciban::data::Batch;
+/// let heights = [181.0, 175.0, 162.0];
+/// let batch = Batch::new(3).column(&heights[..])?.classes(&[1, 1, 0])?;
+/// assert_eq!((batch.rows(), batch.width()), (3, 1));
+/// # Ok::<(), deciban::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch<'a> {
+    rows: usize,
+    first_row: u64,
+    pub(super) columns: Vec<View<'a>>,
+    classes: Option<&'a [u32]>,
+    pub(super) weights: Option<&'a [f64]>,
+    folds: Option<&'a [u32]>,
+}
+
+impl<'a> Batch<'a> {
+    /// A batch of `rows` rows, still without columns.
+    pub fn new(rows: usize) -> Self {
+        Batch { rows, first_row: 0, columns: Vec::new(), classes: None, weights: None, folds: None }
+    }
+
+    /// Adds a contiguous column of numbers.
+    pub fn column(self, values: impl Into<Values<'a>>) -> Result<Self> {
+        let values = values.into();
+        Error::check_shape("cells of a column", self.rows, values.len())?;
+        self.strided(values, 0, 1)
+    }
+
+    /// Adds a column of numbers whose cell `i` is `values[start + i·stride]`.
+    pub fn strided(mut self, values: impl Into<Values<'a>>, start: usize, stride: isize) -> Result<Self> {
+        self.columns.push(View::Numbers(Strided::new(values.into(), start, stride, self.rows)?));
+        Ok(self)
+    }
+
+    /// Adds the columns of a matrix that lies row by row.
+    pub fn row_major(self, values: impl Into<Values<'a>>, columns: usize) -> Result<Self> {
+        let rows = self.rows;
+        self.matrix(values.into(), rows, columns, columns as isize, 1)
+    }
+
+    /// Adds the columns of a matrix that lies column by column.
+    pub fn column_major(self, values: impl Into<Values<'a>>, columns: usize) -> Result<Self> {
+        let rows = self.rows;
+        self.matrix(values.into(), rows, columns, 1, rows as isize)
+    }
+
+    fn matrix(
+        mut self,
+        values: Values<'a>,
+        rows: usize,
+        columns: usize,
+        by_row: isize,
+        by_column: isize,
+    ) -> Result<Self> {
+        Error::check_shape("cells of a matrix", rows * columns, values.len())?;
+        for column in 0..columns {
+            self = self.strided(values, column * by_column as usize, by_row)?;
+        }
+        Ok(self)
+    }
+
+    /// Adds a column of category codes.
+    pub fn codes(mut self, codes: &'a [u32]) -> Result<Self> {
+        Error::check_shape("codes of a column", self.rows, codes.len())?;
+        self.columns.push(View::Codes(codes));
+        Ok(self)
+    }
+
+    /// Adds a column of texts, as counts of their words.
+    pub fn sparse(mut self, counts: Sparse<'a>) -> Result<Self> {
+        Error::check_shape("rows of a sparse matrix", self.rows, counts.rows())?;
+        self.columns.push(View::Sparse(counts));
+        Ok(self)
+    }
+
+    /// Sets the class code of each row; [`MISSING`] is a row without a label.
+    pub fn classes(mut self, classes: &'a [u32]) -> Result<Self> {
+        Error::check_shape("class codes", self.rows, classes.len())?;
+        self.classes = Some(classes);
+        Ok(self)
+    }
+
+    /// Sets the weight of each row.
+    pub fn weights(mut self, weights: &'a [f64]) -> Result<Self> {
+        Error::check_shape("row weights", self.rows, weights.len())?;
+        if let Some((i, &weight)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite() || **w < 0.0) {
+            return Err(Error::Weight { row: self.first_row + i as u64 + 1, weight });
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// Sets the fold of each row; without it, folds are drawn from the row's number.
+    pub fn folds(mut self, folds: &'a [u32]) -> Result<Self> {
+        Error::check_shape("folds", self.rows, folds.len())?;
+        self.folds = Some(folds);
+        Ok(self)
+    }
+
+    /// Says which row of the whole input the batch begins with, counted from 0.
+    pub fn first_row(mut self, first_row: u64) -> Self {
+        self.first_row = first_row;
+        self
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The place of row 0 in the whole input.
+    pub fn row_number(&self, row: usize) -> u64 {
+        self.first_row + row as u64
+    }
+
+    /// The class codes, if the rows have labels.
+    pub fn labels(&self) -> Option<&'a [u32]> {
+        self.classes
+    }
+
+    /// The row weights, if there are any.
+    pub fn row_weights(&self) -> Option<&'a [f64]> {
+        self.weights
+    }
+
+    /// The folds, if they are given.
+    pub fn given_folds(&self) -> Option<&'a [u32]> {
+        self.folds
+    }
+
+    /// The cells of a column.
+    pub fn view(&self, column: usize) -> &View<'a> {
+        &self.columns[column]
+    }
+
+    /// The rows `range`, borrowed again.
+    pub fn slice(&self, range: Range<usize>) -> Batch<'a> {
+        let range = range.start.min(self.rows)..range.end.min(self.rows);
+        let columns = self.columns.iter().map(|view| match *view {
+            View::Numbers(numbers) => View::Numbers(numbers.skip(range.start)),
+            View::Codes(codes) => View::Codes(&codes[range.clone()]),
+            View::Sparse(sparse) => {
+                View::Sparse(Sparse { offsets: &sparse.offsets[range.start..=range.end], ..sparse })
+            }
+        });
+        Batch {
+            rows: range.len(),
+            first_row: self.first_row + range.start as u64,
+            columns: columns.collect(),
+            classes: self.classes.map(|c| &c[range.clone()]),
+            weights: self.weights.map(|w| &w[range.clone()]),
+            folds: self.folds.map(|f| &f[range.clone()]),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The cells of a block, and how they are copied out of a batch.
+
+use std::ops::Range;
+
+use super::batch::{Number, with_slice};
+use super::{Batch, Sparse, Strided, Tile, Values, View};
+use crate::error::{Error, Result};
+
+/// A choice of rows of a batch.
+#[derive(Clone, Debug)]
+pub enum Rows<'a> {
+    /// Consecutive rows.
+    Range(Range<usize>),
+    /// Rows by number.
+    Index(&'a [u32]),
+}
+
+impl Rows<'_> {
+    /// How many rows are chosen.
+    pub fn len(&self) -> usize {
+        match self {
+            Rows::Range(range) => range.len(),
+            Rows::Index(index) => index.len(),
+        }
+    }
+
+    /// Whether no row is chosen.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The batch's row number of the `i`th chosen row.
+    pub fn get(&self, i: usize) -> usize {
+        match self {
+            Rows::Range(range) => range.start + i,
+            Rows::Index(index) => index[i] as usize,
+        }
+    }
+
+    fn part(&self, range: Range<usize>) -> Rows<'_> {
+        match self {
+            Rows::Range(all) => Rows::Range(all.start + range.start..all.start + range.end),
+            Rows::Index(index) => Rows::Index(&index[range]),
+        }
+    }
+}
+
+/// The cells of a block: some columns of some rows of a batch.
+#[derive(Clone, Debug)]
+pub struct Cells<'a> {
+    batch: &'a Batch<'a>,
+    columns: &'a [usize],
+    rows: Rows<'a>,
+}
+
+impl<'a> Cells<'a> {
+    /// The cells of `columns` in `rows` of `batch`.
+    pub fn new(batch: &'a Batch<'a>, columns: &'a [usize], rows: Rows<'a>) -> Self {
+        Cells { batch, columns, rows }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The number of columns.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether rows are weighted.
+    pub fn weighted(&self) -> bool {
+        self.batch.weights.is_some()
+    }
+
+    /// The number of row `i` in the whole input, counted from 0.
+    pub fn row_number(&self, i: usize) -> u64 {
+        self.batch.row_number(self.rows.get(i))
+    }
+
+    /// Some of these rows.
+    pub fn part(&'a self, range: Range<usize>) -> Cells<'a> {
+        Cells { batch: self.batch, columns: self.columns, rows: self.rows.part(range) }
+    }
+
+    /// Copies the rows' weights.
+    pub fn read_weights(&self, out: &mut Vec<f64>) {
+        out.clear();
+        match self.batch.weights {
+            Some(weights) => out.extend((0..self.rows()).map(|i| weights[self.rows.get(i)])),
+            None => out.resize(self.rows(), 1.0),
+        }
+    }
+
+    /// Copies the numbers into a tile, column by column.
+    pub fn read_numbers(&self, tile: &mut Tile) -> Result<()> {
+        let rows = self.rows();
+        tile.resize(rows, self.width());
+        let columns: Vec<Strided<'_>> =
+            self.columns.iter().map(|&column| self.strided(column)).collect::<Result<_>>()?;
+        if let Some(first) = row_major(&columns) {
+            with_slice!(first.values, values => self.read_rows(values, first, tile));
+            return Ok(());
+        }
+        for (j, column) in columns.iter().enumerate() {
+            column.read(&self.rows, tile.column_mut(j));
+        }
+        Ok(())
+    }
+
+    fn strided(&self, column: usize) -> Result<Strided<'a>> {
+        match self.batch.columns.get(column) {
+            Some(View::Numbers(numbers)) => Ok(*numbers),
+            Some(_) => Err(Error::Schema(format!("column {column} does not hold numbers"))),
+            None => Err(self.too_narrow(column)),
+        }
+    }
+
+    fn too_narrow(&self, column: usize) -> Error {
+        Error::Shape { what: "columns of a batch".into(), expected: column + 1, found: self.batch.width() }
+    }
+
+    /// Copies the codes of the block's `j`th column.
+    pub fn read_codes(&self, j: usize, out: &mut Vec<u32>) -> Result<()> {
+        let column = self.columns[j];
+        out.clear();
+        match self.batch.columns.get(column) {
+            Some(View::Codes(codes)) => out.extend((0..self.rows()).map(|i| codes[self.rows.get(i)])),
+            Some(_) => return Err(Error::Schema(format!("column {column} does not hold categories"))),
+            None => return Err(self.too_narrow(column)),
+        }
+        Ok(())
+    }
+
+    /// The block's counts of words, if it is one column of texts.
+    pub fn sparse(&self) -> Option<(Sparse<'a>, &Rows<'a>)> {
+        match (self.columns, self.batch.columns.get(*self.columns.first()?)) {
+            ([_], Some(View::Sparse(sparse))) => Some((*sparse, &self.rows)),
+            _ => None,
+        }
+    }
+
+    /// Transposes rows that lie contiguous, eight at a time, so that a line of memory serves all
+    /// the columns it covers while it is in the cache.
+    fn read_rows<T: Number>(&self, values: &[T], first: Strided<'_>, tile: &mut Tile) {
+        const STRIP: usize = 8;
+        let (rows, width) = (self.rows(), self.width());
+        let at = |i: usize| {
+            let start = (first.start as isize + self.rows.get(i) as isize * first.stride) as usize;
+            &values[start..start + width]
+        };
+        let whole = rows - rows % STRIP;
+        for start in (0..whole).step_by(STRIP) {
+            let strip: [&[T]; STRIP] = std::array::from_fn(|r| at(start + r));
+            for (j, column) in tile.data.chunks_exact_mut(rows).enumerate() {
+                let out = &mut column[start..start + STRIP];
+                for r in 0..STRIP {
+                    out[r] = strip[r][j].widen();
+                }
+            }
+        }
+        for i in whole..rows {
+            for (column, x) in tile.data.chunks_exact_mut(rows).zip(at(i)) {
+                column[i] = x.widen();
+            }
+        }
+    }
+}
+
+/// The first column, if the columns are neighbours in rows that lie contiguous.
+fn row_major<'a>(columns: &[Strided<'a>]) -> Option<Strided<'a>> {
+    let first = columns.first()?;
+    let neighbours = columns.iter().enumerate().all(|(j, column)| {
+        column.stride == first.stride && column.start == first.start + j && column.values.is_same(&first.values)
+    });
+    (columns.len() > 1 && neighbours).then_some(*first)
+}

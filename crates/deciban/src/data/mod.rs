@@ -1,0 +1,19 @@
+//! Tables as the library sees them: a [`Schema`] says what the columns are, a [`Batch`] borrows
+//! some rows of them. Numbers may lie row by row or column by column, in any width of float or
+//! integer; they are widened to `f64` tile by tile, never as a whole.
+
+mod batch;
+mod cells;
+mod schema;
+mod tile;
+
+pub use batch::{Batch, Sparse, Strided, Value, Values, View};
+pub use cells::{Cells, Rows};
+pub use schema::{Column, Kind, Schema};
+pub use tile::Tile;
+
+/// The code of a missing category, and of a row without a label.
+pub const MISSING: u32 = u32::MAX;
+
+/// The code of a category level that the schema does not know.
+pub const UNSEEN: u32 = u32::MAX - 1;

@@ -1,0 +1,151 @@
+//! What the columns of a table are, and the classes of its target.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::text::Reading;
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A real number; NaN is a missing cell.
+    Number,
+    /// One of several levels.
+    Category,
+    /// Yes or no.
+    Flag,
+    /// How often something occurs.
+    Count,
+    /// Words.
+    Text,
+}
+
+/// A column's name, kind and, for categories, its levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// The name.
+    pub name: String,
+    /// What its cells are.
+    pub kind: Kind,
+    /// The levels of a category, or the words of a text; code `i` stands for `levels[i]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
+}
+
+impl Column {
+    /// A column of numbers.
+    pub fn number(name: impl Into<String>) -> Self {
+        Column { name: name.into(), kind: Kind::Number, levels: Vec::new() }
+    }
+}
+
+/// The columns of a table and the classes of its target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawSchema")]
+pub struct Schema {
+    columns: Vec<Column>,
+    target: String,
+    classes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reading: Option<Reading>,
+}
+
+#[derive(Deserialize)]
+struct RawSchema {
+    columns: Vec<Column>,
+    target: String,
+    classes: Vec<String>,
+    #[serde(default)]
+    reading: Option<Reading>,
+}
+
+impl TryFrom<RawSchema> for Schema {
+    type Error = Error;
+    fn try_from(raw: RawSchema) -> Result<Self> {
+        Ok(Schema::new(raw.columns, raw.target, raw.classes)?.with_reading(raw.reading))
+    }
+}
+
+impl Schema {
+    /// Columns and classes, each with names of their own.
+    pub fn new(columns: Vec<Column>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
+        distinct(columns.iter().map(|c| c.name.as_str()), "column")?;
+        distinct(classes.iter().map(String::as_str), "class")?;
+        Ok(Schema { columns, target: target.into(), classes, reading: None })
+    }
+
+    /// The same schema with another way of reading texts.
+    pub fn with_reading(self, reading: Option<Reading>) -> Self {
+        Schema { reading, ..self }
+    }
+
+    /// How its texts become words, if it has texts.
+    pub fn reading(&self) -> Option<&Reading> {
+        self.reading.as_ref()
+    }
+
+    /// Number columns only, as the examples use them.
+    pub fn numbers<S: AsRef<str>>(columns: &[S], target: &str, classes: &[S]) -> Result<Self> {
+        let columns = columns.iter().map(|name| Column::number(name.as_ref())).collect();
+        Schema::new(columns, target, classes.iter().map(|c| c.as_ref().to_string()).collect())
+    }
+
+    /// The columns, without target and weight.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The target's name.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The classes' names; code `i` stands for `classes()[i]`.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// The code of a class.
+    pub fn class(&self, name: &str) -> Option<usize> {
+        self.classes.iter().position(|class| class == name)
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|c| c.name.clone()).collect()
+    }
+
+    /// The codes of the classes in ascending order: as numbers if all of them are, else as text.
+    pub fn class_order(&self) -> Vec<usize> {
+        let number = |class: &String| class.parse().ok().filter(|x: &f64| !x.is_nan());
+        let numbers: Option<Vec<f64>> = self.classes.iter().map(number).collect();
+        let mut order: Vec<usize> = (0..self.classes.len()).collect();
+        match numbers {
+            Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
+            None => order.sort_by(|&a, &b| self.classes[a].cmp(&self.classes[b])),
+        }
+        order
+    }
+
+    /// The same columns with the classes in ascending order.
+    pub fn sorted_classes(&self) -> Result<Self> {
+        self.with_classes(self.class_order().iter().map(|&c| self.classes[c].clone()).collect())
+    }
+
+    /// The same columns with other classes.
+    pub fn with_classes(&self, classes: Vec<String>) -> Result<Self> {
+        let schema = Schema::new(self.columns.clone(), self.target.clone(), classes)?;
+        Ok(schema.with_reading(self.reading.clone()))
+    }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>, what: &str) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::Schema(format!("there are two {what}s named `{name}`: give each its own name")));
+        }
+    }
+    Ok(())
+}
