@@ -2,10 +2,11 @@
 //! line of each row. A slot is a column that is wanted: a feature, the target, the weight.
 
 use deciban::data::MISSING;
+use deciban::text::Word;
 use deciban::{Error, Result};
 
 use crate::code::Names;
-use crate::dictionary::{Dictionary, Word};
+use crate::dictionary::Dictionary;
 use crate::number;
 use crate::plan::Plan;
 use crate::words::{Texts, Vocabulary, Words};

@@ -2,10 +2,11 @@
 //! level of each block, so that codes follow the first appearance in the input.
 
 use deciban::data::{MISSING, UNSEEN};
+use deciban::text::Word;
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
-use crate::dictionary::{Dictionary, Word};
+use crate::dictionary::Dictionary;
 use crate::names::list;
 
 /// A category may have this many levels; more of them are identifiers, or numbers in disguise.
@@ -87,6 +88,12 @@ impl Levels {
     #[inline]
     pub fn find(&self, word: Word<'_>) -> Option<u32> {
         self.names.find(word)
+    }
+
+    /// The same for a short word, if one glance finds it.
+    #[inline]
+    pub fn glance(&self, key: u64, hash: u64) -> Option<u32> {
+        self.names.glance(key, hash)
     }
 
     /// The codes of a block's new words; `None` if there are too many.

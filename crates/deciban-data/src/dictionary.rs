@@ -2,39 +2,7 @@
 //! parallel; afterwards, in order, only their few entries are looked up in the dictionaries of the
 //! whole input. So codes do not depend on threads, and no cell is hashed under a lock.
 
-use deciban::text::word_hash;
-
-/// A text with what a dictionary compares first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<'a> {
-    text: &'a [u8],
-    /// Up to seven bytes themselves, and their number; of a longer text its hash, with the highest bit
-    /// set. Short words are told apart without a look at the texts.
-    key: u64,
-    /// Half of the hash.
-    tag: u32,
-}
-
-const LONG: u64 = 1 << 63;
-
-impl<'a> Word<'a> {
-    #[inline]
-    pub fn of(text: &'a [u8]) -> Self {
-        let hash = word_hash(text);
-        let length = text.len();
-        let key = match text {
-            [_, _, _, _, _, _, _, _, ..] => hash | LONG,
-            // The two halves may overlap: they agree there.
-            [a, b, c, d, rest @ ..] => {
-                let low = u32::from_le_bytes([*a, *b, *c, *d]);
-                let high = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-                u64::from(low) | high << 32 | (length as u64) << 56
-            }
-            _ => text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)) | (length as u64) << 56,
-        };
-        Word { text, key, tag: (hash >> 32) as u32 }
-    }
-}
+use deciban::text::Word;
 
 /// Code `i` stands for the `i`th text that was added.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +17,8 @@ pub(crate) struct Dictionary {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     key: u64,
-    tag: u32,
+    /// The lower half of the hash; the higher half numbers hashed words.
+    hash: u32,
     /// Code + 1, or 0 where the slot is free.
     filled: u32,
 }
@@ -93,6 +62,14 @@ impl Dictionary {
         self.slots[self.slot(word)].filled.checked_sub(1)
     }
 
+    /// The code of a word with this key and hash that stands where the hash points to, as most do, if it
+    /// is short. `None` says nothing.
+    #[inline]
+    pub fn glance(&self, key: u64, hash: u64) -> Option<u32> {
+        let slot = self.slots.get(hash as u32 as usize & self.slots.len().wrapping_sub(1))?;
+        if slot.key == key && key >> 63 == 0 { slot.filled.checked_sub(1) } else { None }
+    }
+
     /// The code of a word, which is added if it is new.
     #[inline]
     pub fn code(&mut self, word: Word<'_>) -> u32 {
@@ -101,9 +78,9 @@ impl Dictionary {
         }
         let slot = self.slot(word);
         if self.slots[slot].filled == 0 {
-            self.texts.extend_from_slice(word.text);
+            self.texts.extend_from_slice(word.text());
             self.ends.push(self.texts.len());
-            self.slots[slot] = Slot { key: word.key, tag: word.tag, filled: self.ends.len() as u32 };
+            self.slots[slot] = Slot { key: word.key(), hash: word.hash() as u32, filled: self.ends.len() as u32 };
         }
         self.slots[slot].filled - 1
     }
@@ -112,13 +89,13 @@ impl Dictionary {
     #[inline]
     fn slot(&self, word: Word<'_>) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = word.tag as usize & mask;
+        let mut at = word.hash() as u32 as usize & mask;
         loop {
             let slot = &self.slots[at];
             if slot.filled == 0 {
                 return at;
             }
-            if slot.key == word.key && (word.key & LONG == 0 || self.text(slot.filled - 1) == word.text) {
+            if slot.key == word.key() && (!word.is_long() || self.text(slot.filled - 1) == word.text()) {
                 return at;
             }
             at = (at + 1) & mask;
@@ -129,7 +106,7 @@ impl Dictionary {
         let mask = (2 * self.slots.len()).max(16) - 1;
         let old = std::mem::replace(&mut self.slots, vec![Slot::default(); mask + 1]);
         for slot in old.into_iter().filter(|slot| slot.filled > 0) {
-            let mut at = slot.tag as usize & mask;
+            let mut at = slot.hash as usize & mask;
             while self.slots[at].filled > 0 {
                 at = (at + 1) & mask;
             }

@@ -3,10 +3,10 @@
 //! multiplied, are the columns. Bytes stay bytes: they are widened only where they are used.
 
 use deciban::Result;
+use deciban::text::Word;
 
 use crate::cells::{Cells, Parsed, check_number};
 use crate::cut::Cutter;
-use crate::dictionary::Word;
 use crate::layout::Layout;
 use crate::number;
 use crate::plan::Plan;

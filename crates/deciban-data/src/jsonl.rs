@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use deciban::Result;
+use deciban::text::Word;
 use serde_json::{Map, Value};
 
 use crate::cells::{Fault, Missing, NOT_UTF8, Parsed};
 use crate::cut::Cutter;
-use crate::dictionary::{Dictionary, Word};
+use crate::dictionary::Dictionary;
 use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::number;

@@ -6,9 +6,10 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::DataType;
 use deciban::Result;
+use deciban::text::Word;
 
 use crate::cells::{Missing, Parsed};
-use crate::dictionary::{Dictionary, Word};
+use crate::dictionary::Dictionary;
 use crate::infer::{Guess, category_or_text};
 use crate::layout::Layout;
 use crate::plan::Plan;

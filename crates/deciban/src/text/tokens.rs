@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Tokeniser;
+use super::{Tokeniser, Word};
 use crate::error::Result;
 
 /// A [`Tokeniser`] at work.
@@ -49,22 +49,36 @@ impl Tokens {
     /// Calls `body` with each token of `text`, in the order in which they begin.
     #[inline]
     pub fn for_each(&mut self, text: &str, mut body: impl FnMut(&str)) {
+        self.each(text, |buffer, start, end| body(&buffer[start..end]));
+    }
+
+    /// The same, for dictionaries.
+    #[inline]
+    pub fn for_each_word(&mut self, text: &str, mut body: impl FnMut(Word<'_>)) {
+        self.each(text, |buffer, start, end| body(Word::within(buffer.as_bytes(), start, end)));
+    }
+
+    /// Tokens as places in a buffer, with a few bytes behind the last.
+    #[inline]
+    fn each(&mut self, text: &str, mut body: impl FnMut(&str, usize, usize)) {
+        const BEHIND: &str = "        ";
         let Tokens { rules, stop_words, lower, joined, spans } = self;
-        let text = match rules.lowercase {
-            true => {
-                lowercase(text, lower);
-                lower.as_str()
+        match rules.lowercase {
+            true => lowercase(text, lower),
+            false => {
+                lower.clear();
+                lower.push_str(text);
             }
-            false => text,
-        };
-        let keep = |word: &str| {
-            (rules.min_length <= 1 || word.chars().nth(rules.min_length - 1).is_some())
-                && (stop_words.is_empty() || !stop_words.contains(word))
-        };
+        }
+        let length = lower.len();
+        lower.push_str(BEHIND);
+        let keeps_all = rules.min_length <= 1 && stop_words.is_empty();
+        let keep =
+            |word: &str| word.chars().nth(rules.min_length.saturating_sub(1)).is_some() && !stop_words.contains(word);
         if !rules.characters && rules.ngrams == (1, 1) {
-            return words(text, rules.symbols, |word| {
-                if keep(word) {
-                    body(word);
+            return runs(&lower[..length], rules.symbols, |start, end| {
+                if keeps_all || keep(&lower[start..end]) {
+                    body(lower, start, end);
                 }
             });
         }
@@ -75,17 +89,18 @@ impl Tokens {
                 spans.push((joined.len(), joined.len() + c.len_utf8()));
                 joined.push(c);
             };
-            for word in text.split_whitespace() {
+            let mut words = lower[..length].split_whitespace().peekable();
+            while let Some(word) = words.next() {
                 add(' ');
                 word.chars().for_each(&mut add);
-            }
-            if !spans.is_empty() {
-                spans.push((joined.len(), joined.len() + 1));
-                joined.push(' ');
+                if words.peek().is_none() {
+                    add(' ');
+                }
             }
         } else {
-            words(text, rules.symbols, |word| {
-                if keep(word) {
+            runs(&lower[..length], rules.symbols, |start, end| {
+                let word = &lower[start..end];
+                if keeps_all || keep(word) {
                     if !spans.is_empty() {
                         joined.push(' ');
                     }
@@ -94,13 +109,14 @@ impl Tokens {
                 }
             });
         }
+        joined.push_str(BEHIND);
         let (fewest, most) = rules.ngrams;
         for i in 0..spans.len() {
             for n in fewest..=most.min(spans.len() - i) {
-                let token = &joined[spans[i].0..spans[i + n - 1].1];
+                let (start, end) = (spans[i].0, spans[i + n - 1].1);
                 // A blank on its own says nothing.
-                if token != " " {
-                    body(token);
+                if &joined[start..end] != " " {
+                    body(joined, start, end);
                 }
             }
         }
@@ -133,24 +149,7 @@ enum Class {
     Symbol,
     /// Goes with what is before it.
     Mark,
-    /// Not ASCII: look at the whole character.
-    Wide,
 }
-
-/// The classes of bytes.
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Wide; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        classes[byte] = match byte as u8 {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' => Class::Word,
-            b'!'..=b'~' => Class::Symbol,
-            _ => Class::Blank,
-        };
-        byte += 1;
-    }
-    classes
-};
 
 fn class(c: char) -> Class {
     match c {
@@ -162,39 +161,80 @@ fn class(c: char) -> Class {
         }
         // The blank of no width, and the byte order mark.
         '\u{200b}' | '\u{feff}' => Class::Blank,
-        c if c.is_alphanumeric() => Class::Word,
+        c if c.is_alphanumeric() || c == '_' => Class::Word,
         c if c.is_whitespace() || c.is_control() => Class::Blank,
         _ => Class::Symbol,
     }
 }
 
-/// The runs of one class, but for blanks.
+/// Where the runs of one class begin and end, but for blanks.
 #[inline]
-fn words(text: &str, symbols: bool, mut body: impl FnMut(&str)) {
-    let bytes = text.as_bytes();
-    let (mut start, mut at, mut running) = (0, 0, Class::Blank);
+fn runs(text: &str, symbols: bool, body: impl FnMut(usize, usize)) {
+    match text.is_ascii() {
+        true => ascii_runs(text.as_bytes(), symbols, body),
+        false => wide_runs(text, symbols, body),
+    }
+}
+
+/// Sixty-four bytes at a time: a bit for each byte of a word and of a symbol; where a bit differs from
+/// the one before, a run ends. Words cost next to nothing per letter, and their lengths, which nobody
+/// can predict, no branches.
+#[inline]
+fn ascii_runs(bytes: &[u8], symbols: bool, mut body: impl FnMut(usize, usize)) {
+    let (mut start, mut open) = (0, false);
+    let (mut word_before, mut symbol_before) = (0, 0);
+    for (i, part) in bytes.chunks(64).enumerate() {
+        let mut block = [b' '; 64];
+        block[..part.len()].copy_from_slice(part);
+        let word = bits(&block, |b| ((b | 32).wrapping_sub(b'a') < 26) | (b.wrapping_sub(b'0') < 10) | (b == b'_'));
+        let symbol = if symbols { bits(&block, |b| b.wrapping_sub(b'!') < 94) & !word } else { 0 };
+        let mut changes = (word ^ (word << 1 | word_before)) | (symbol ^ (symbol << 1 | symbol_before));
+        while changes != 0 {
+            let bit = changes.trailing_zeros();
+            changes &= changes - 1;
+            let at = 64 * i + bit as usize;
+            if open {
+                body(start, at);
+            }
+            (start, open) = (at, (word | symbol) >> bit & 1 == 1);
+        }
+        (word_before, symbol_before) = (word >> 63, symbol >> 63);
+    }
+    if open {
+        body(start, bytes.len());
+    }
+}
+
+/// A bit for each byte.
+#[inline]
+fn bits(block: &[u8; 64], is: impl Fn(u8) -> bool) -> u64 {
+    let mut flags = [0u8; 64];
+    for (flag, byte) in flags.iter_mut().zip(block) {
+        *flag = u8::from(is(*byte));
+    }
+    // The product's highest byte gathers the lowest bits of eight bytes.
+    let gather = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    flags.as_chunks().0.iter().rev().fold(0, |mask, eight| mask << 8 | gather(eight))
+}
+
+fn wide_runs(text: &str, symbols: bool, mut body: impl FnMut(usize, usize)) {
+    let (mut start, mut running) = (0, Class::Blank);
     let mut emit = |running: Class, start: usize, at: usize| {
         if running == Class::Word || (symbols && running == Class::Symbol) {
-            body(&text[start..at]);
+            body(start, at);
         }
     };
-    while let Some(&byte) = bytes.get(at) {
-        let (mut next, mut length) = (CLASSES[byte as usize], 1);
-        if next == Class::Wide {
-            // `at` moves by whole characters.
-            let c = text[at..].chars().next().unwrap_or(' ');
-            (next, length) = (class(c), c.len_utf8());
-            if next == Class::Mark {
-                next = running;
-            }
-        }
+    for (at, c) in text.char_indices() {
+        let next = match class(c) {
+            Class::Mark => running,
+            class => class,
+        };
         if next != running {
             emit(running, start, at);
             (start, running) = (at, next);
         }
-        at += length;
     }
-    emit(running, start, at);
+    emit(running, start, text.len());
 }
 
 #[cfg(test)]
@@ -268,5 +308,22 @@ mod tests {
         }
         let read: Tokeniser = serde_json::from_str(r#"{"ngrams": [1, 2]}"#).unwrap();
         assert_eq!(read, Tokeniser { ngrams: (1, 2), ..default() });
+    }
+
+    #[test]
+    fn both_ways_of_finding_words_agree() {
+        const LETTERS: &[u8] = b"abcXYZ019_ \t\n.,!'$~\0\x7f@[`{/:";
+        let mut random = crate::numerics::Random::new(1);
+        for _ in 0..3000 {
+            let length = random.below(150) as usize;
+            let mut byte = || LETTERS[random.below(LETTERS.len() as u64) as usize];
+            let text = String::from_utf8((0..length).map(|_| byte()).collect()).unwrap();
+            for symbols in [false, true] {
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                ascii_runs(text.as_bytes(), symbols, |start, end| one.push((start, end)));
+                wide_runs(&text, symbols, |start, end| other.push((start, end)));
+                assert_eq!(one, other, "{text:?}");
+            }
+        }
     }
 }
