@@ -131,7 +131,7 @@ impl Linear {
             }
             error
         })?;
-        let b = Matrix::from_fn(d, d, |i, j| between[(i, j)] / (scaled.sd()[i] * scaled.sd()[j]));
+        let b = Matrix::from_fn(d, d, |i, j| between[(i, j)] / scaled.sd()[i] / scaled.sd()[j]);
         // M = L⁻¹ B L⁻ᵀ, solved from both sides.
         let mut half = b;
         solve_lower(scaled.l(), false, &mut half);

@@ -88,18 +88,25 @@ impl Features {
         self.layout.numbers.len()
     }
 
-    /// Weights per standardised feature as weights per unit of the data: w/s, and what the centring
-    /// moves to the intercept. `theta` holds `outputs` values per feature, the intercept last.
+    /// Weights per standardised feature as weights per unit of the data; `theta` holds `outputs`
+    /// values per feature, the intercept last.
     pub fn in_units(&self, theta: &[f64], outputs: usize) -> Vec<f64> {
-        let mut plain = theta.to_vec();
-        let intercept = self.len() * outputs;
-        for j in 0..self.numbers() {
-            for k in 0..outputs {
-                plain[j * outputs + k] *= self.scale[j];
-                plain[intercept + k] -= plain[j * outputs + k] * self.centre[j];
-            }
+        let weight = |i: usize| {
+            let (j, k) = (i / outputs, i % outputs);
+            self.unit(j).iter().map(|(from, factor)| factor * theta[from * outputs + k]).sum()
+        };
+        (0..theta.len()).map(weight).collect()
+    }
+
+    /// The weight per unit of feature `j` (the intercept is the last) as a sum over standardised
+    /// weights: features and factors.
+    pub fn unit(&self, j: usize) -> Vec<(usize, f64)> {
+        let moved = |i: usize| (i, -self.centre[i] * self.scale[i]);
+        match j {
+            j if j < self.numbers() => vec![(j, self.scale[j])],
+            j if j == self.len() => (0..self.numbers()).map(moved).chain([(j, 1.0)]).collect(),
+            j => vec![(j, 1.0)],
         }
-        plain
     }
 
     /// Reads some rows.

@@ -99,7 +99,11 @@ impl Logistic {
     }
 
     fn start(&self, engine: &impl Engine) -> Result<Start> {
-        let columns = engine.schema()?.columns().to_vec();
+        let schema = engine.schema()?;
+        if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
+            return Err(Error::parameter("--hashed-bits", "a linear model names its words: drop the option"));
+        }
+        let columns = schema.columns().to_vec();
         let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
         let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
         let family = AnyFamily::Gaussian(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });

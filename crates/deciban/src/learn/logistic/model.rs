@@ -183,16 +183,14 @@ fn standard_errors(features: &Features, hessian: Matrix, outputs: usize, decay: 
     let kept: Vec<usize> = (0..n * outputs).filter(|i| outputs == 1 || i % outputs != 0).collect();
     let h = Matrix::from_fn(kept.len(), kept.len(), |i, j| hessian[(kept[i].max(kept[j]), kept[i].min(kept[j]))]);
     let l = cholesky(&h)?;
-    // Row j of the map from θ to the units of the data: cov = A H⁻¹ Aᵀ, so solve L x = Aᵀe.
+    // cov = A H⁻¹ Aᵀ, A the map from θ to the units of the data: solve L x = Aᵀe for each weight.
     let mut errors = vec![f64::NAN; n * outputs];
-    for target in 0..n * outputs {
-        let mut row = Matrix::from_fn(kept.len(), 1, |i, _| {
-            let mut unit = vec![0.0; n * outputs];
-            unit[kept[i]] = 1.0;
-            features.in_units(&unit, outputs)[target]
-        });
-        if outputs > 1 && target % outputs == 0 {
-            continue;
+    for &target in &kept {
+        let mut row = Matrix::zeros(kept.len(), 1);
+        for (from, factor) in features.unit(target / outputs) {
+            // Weights of one class come from weights of that class, which are kept together.
+            let place = kept.binary_search(&(from * outputs + target % outputs)).ok()?;
+            row[(place, 0)] = factor;
         }
         solve_lower(&l, false, &mut row);
         errors[target] = row.data().iter().map(|x| x * x).sum::<f64>().sqrt();
