@@ -54,16 +54,7 @@ fn vocabularies_that_are_hashed_or_limited() {
     let path = folder.write("a.tsv", "x\tone two three one\ny\ttwo\n");
     let open = |vocabulary| Files::open(std::slice::from_ref(&path), Options { vocabulary, ..messages() });
     let files = open(Vocabulary { hashed_bits: Some(10), ..Vocabulary::default() }).unwrap();
-    let mut rows = Vec::new();
-    files
-        .map_in_order(
-            |batch| Ok(sparse_rows(batch)),
-            |part| {
-                rows.extend(part);
-                Ok(())
-            },
-        )
-        .unwrap();
+    let rows = all_rows(&files);
     let slot = |word: &str| (deciban::text::word_hash(word.as_bytes()) >> 54) as u32;
     let mut first = vec![(slot("one"), 2.0), (slot("two"), 1.0), (slot("three"), 1.0)];
     first.sort_by_key(|word| word.0);
@@ -72,16 +63,7 @@ fn vocabularies_that_are_hashed_or_limited() {
     // The same slots for a model that was fitted so.
     let options = Options { vocabulary: Vocabulary { hashed_bits: Some(10), ..Vocabulary::default() }, ..messages() };
     let again = Files::open_as(std::slice::from_ref(&path), options, &files.schema().unwrap()).unwrap();
-    let mut same = Vec::new();
-    again
-        .map_in_order(
-            |batch| Ok(sparse_rows(batch)),
-            |part| {
-                same.extend(part);
-                Ok(())
-            },
-        )
-        .unwrap();
+    let same = all_rows(&again);
     assert_eq!(same, rows);
 
     let message = dump(&open(Vocabulary { most_words: 2, ..Vocabulary::default() }).unwrap()).unwrap_err().to_string();
@@ -157,6 +139,16 @@ fn sparse_rows(batch: &Batch<'_>) -> Vec<Vec<(u32, f64)>> {
     let mut rows = vec![Vec::new(); batch.rows()];
     let View::Sparse(words) = batch.view(0) else { panic!("a text") };
     words.for_each(&Rows::Range(0..batch.rows()), |i, word, count| rows[i].push((word, count)));
+    rows
+}
+
+fn all_rows(files: &Files) -> Vec<Vec<(u32, f64)>> {
+    let mut rows = Vec::new();
+    let add = |part: Vec<Vec<(u32, f64)>>| {
+        rows.extend(part);
+        Ok(())
+    };
+    files.map_in_order(|batch| Ok(sparse_rows(batch)), add).unwrap();
     rows
 }
 
