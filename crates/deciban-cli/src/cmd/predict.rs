@@ -103,6 +103,10 @@ impl Predict {
     }
 
     fn form(&self, model: Model) -> Result<Form> {
+        if self.density && matches!(model, Model::Logistic(_)) {
+            let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
+            return Err(Error::parameter("--density", message));
+        }
         let schema = model.schema();
         let mut names = vec!["decision".to_string()];
         names.extend(schema.classes().iter().map(|c| format!("p({c})")));

@@ -297,7 +297,7 @@ impl<'a> Batch<'a> {
         Ok(self)
     }
 
-    /// Sets the fold of each row; without it, folds are drawn from the row's number.
+    /// Sets the fold of each row; without it, folds are drawn from what the row holds.
     pub fn folds(mut self, folds: &'a [u32]) -> Result<Self> {
         Error::check_shape("folds", self.rows, folds.len())?;
         self.folds = Some(folds);

@@ -53,7 +53,7 @@ pub(super) fn levels_in(codes: &[u32], x: &Cells<'_>, name: &str) -> Result<usiz
 /// The error of a level that training never saw, where [`Unseen::Error`] asks for it.
 pub(super) fn refuse_unseen(name: &str, row: u64) -> Error {
     Error::Schema(format!(
-        "column `{name}`, row {}: the level was not in the training data; fit with it, or give --unseen share",
+        "column `{name}`, row {}: the level was not in the training data; fit with it, or without --refuse-unseen",
         row + 1
     ))
 }

@@ -127,14 +127,13 @@ impl Logistic {
 
     fn features(&self, start: &Start) -> Result<Features> {
         let moments = &start.numbers;
-        let d = moments.width();
-        match self.standardise {
-            false => Features::new(start.schema.columns(), &vec![0.0; d], &vec![1.0; d]),
-            true => {
-                let variance = |j: usize| moments.scatter()[j] / moments.weight()[j].max(f64::MIN_POSITIVE);
-                Features::new(start.schema.columns(), moments.mean(), &(0..d).map(variance).collect::<Vec<_>>())
-            }
-        }
+        // Centring moves only the intercept, and lets a missing number be its column's mean.
+        let variance = |j: usize| match self.standardise {
+            true => moments.scatter()[j] / moments.weight()[j].max(f64::MIN_POSITIVE),
+            false => 1.0,
+        };
+        let variances: Vec<f64> = (0..moments.width()).map(variance).collect();
+        Features::new(start.schema.columns(), moments.mean(), &variances)
     }
 
     fn solve(&self, objective: &Penalised<'_, impl Engine>, weight: f64) -> Result<Solution> {

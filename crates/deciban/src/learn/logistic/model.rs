@@ -135,10 +135,17 @@ impl LogisticModel {
         Ok(self)
     }
 
-    /// The weights in the units of the data, the intercept last.
+    /// The weights in the units of the data, the intercept last. Without a penalty only differences
+    /// between classes are determined: there the weights of the first class are 0.
     pub fn coefficients(&self) -> Vec<Coefficient> {
         let outputs = outputs(self.schema.classes().len());
-        let plain = self.features.in_units(&self.theta, outputs);
+        let mut plain = self.features.in_units(&self.theta, outputs);
+        if outputs > 1 && self.fit.weight_decay == 0.0 {
+            for row in plain.chunks_exact_mut(outputs) {
+                let first = row[0];
+                row.iter_mut().for_each(|w| *w -= first);
+            }
+        }
         let classes = &self.schema.classes()[self.schema.classes().len() - outputs..];
         let names = self.features.names().iter().map(String::as_str).chain(["(intercept)"]);
         names
