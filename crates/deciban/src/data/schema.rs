@@ -38,6 +38,11 @@ impl Column {
     pub fn number(name: impl Into<String>) -> Self {
         Column { name: name.into(), kind: Kind::Number, levels: Vec::new() }
     }
+
+    /// Whether its cells are numbers that a linear model can weigh.
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.kind, Kind::Number | Kind::Count | Kind::Flag) && self.levels.is_empty()
+    }
 }
 
 /// The columns of a table and the classes of its target.

@@ -3,7 +3,7 @@
 //! and whether Σ is singular does not depend on the columns' units.
 
 use crate::error::{Error, Result};
-use crate::numerics::{Matrix, cholesky, solve_lower};
+use crate::numerics::{Matrix, cholesky, dot, solve_lower};
 
 /// Σ = D L Lᵀ D.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,6 @@ impl Scaled {
     pub fn marginal(&self, columns: &[usize]) -> Option<Scaled> {
         let d = self.sd.len();
         let rows: Vec<Vec<f64>> = columns.iter().map(|&i| (0..d).map(|k| self.l[(i, k)]).collect()).collect();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         let n = columns.len();
         let l = cholesky(&Matrix::from_fn(n, n, |i, j| dot(&rows[i], &rows[j])))?;
         Some(Scaled { sd: columns.iter().map(|&j| self.sd[j]).collect(), l })

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 
 use super::covariance::{Scaled, singular};
 use crate::error::{Error, Result};
-use crate::numerics::Matrix;
+use crate::numerics::{Matrix, dot};
 
 /// A normal distribution with mean μ and covariance Σ.
 ///
@@ -92,7 +92,6 @@ impl Normal {
         // Row i: L_b⁻¹ D_b⁻¹ Σ_bi, so that Σ_ab Σ_bb⁻¹ Σ_ba is the product of such rows.
         let whitened = |i: usize| known.whiten(&columns.iter().map(|&j| sigma[(j, i)]).collect::<Vec<_>>());
         let rows: Vec<Vec<f64>> = free.iter().map(|&i| whitened(i)).collect();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         let mean = free.iter().zip(&rows).map(|(&i, row)| self.mean[i] + dot(row, &z)).collect();
         let n = free.len();
         Normal::new(mean, Matrix::from_fn(n, n, |i, j| sigma[(free[i], free[j])] - dot(&rows[i], &rows[j])))

@@ -77,6 +77,27 @@ impl Matrix {
         &self.data[j * self.rows..(j + 1) * self.rows]
     }
 
+    /// The lower triangle of a square matrix, column after column: what files hold of it.
+    pub fn lower(&self) -> Vec<f64> {
+        (0..self.columns).flat_map(|j| &self.column(j)[j..]).copied().collect()
+    }
+
+    /// The square matrix with this lower triangle and zeros above it.
+    ///
+    /// # Panics
+    /// If there are not `size·(size+1)/2` cells.
+    pub fn from_lower(size: usize, lower: &[f64]) -> Self {
+        assert_eq!(lower.len(), size * (size + 1) / 2);
+        let mut matrix = Matrix::zeros(size, size);
+        let mut rest = lower;
+        for j in 0..size {
+            let (column, after) = rest.split_at(size - j);
+            matrix.data[j * size + j..(j + 1) * size].copy_from_slice(column);
+            rest = after;
+        }
+        matrix
+    }
+
     /// Copies the lower triangle onto the upper one.
     pub fn mirror_lower(&mut self) {
         for j in 0..self.columns {
@@ -124,7 +145,8 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// Σ aᵢbᵢ
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
@@ -277,6 +299,14 @@ mod tests {
         let scaled = product(&u, false, &Matrix::diagonal(&values), false);
         let back = product(&scaled, false, &u, true);
         assert!(back.data().iter().zip(a.data()).all(|(x, y)| (x - y).abs() < 1e-14));
+    }
+
+    #[test]
+    fn a_lower_triangle_comes_back_with_zeros_above() {
+        let full = Matrix::from_fn(3, 3, |i, j| (10 * i + j) as f64);
+        assert_eq!(full.lower(), [0.0, 10.0, 20.0, 11.0, 21.0, 22.0]);
+        let back = Matrix::from_lower(3, &full.lower());
+        assert_eq!(back, Matrix::from_fn(3, 3, |i, j| if i >= j { full[(i, j)] } else { 0.0 }));
     }
 
     #[test]

@@ -11,7 +11,8 @@ pub use digamma::{
 };
 pub use glasso::{GraphicalLasso, graphical_lasso};
 pub use linear::{
-    Matrix, add_gram, cholesky, eigen, product, solve_lower, solve_lower_tile, tile_product, tile_transpose_product,
+    Matrix, add_gram, cholesky, dot, eigen, product, solve_lower, solve_lower_tile, tile_product,
+    tile_transpose_product,
 };
 pub use random::{Random, hash};
 pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile};

@@ -300,7 +300,7 @@ fn refuse_cancellation(loss: f64, column: usize) -> Result<()> {
 impl Stored for Moments {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         let d = self.width();
-        let lower: Vec<f64> = (0..d).flat_map(|j| (j..d).map(move |i| (i, j))).map(|at| self.scatter[at]).collect();
+        let lower = self.scatter.lower();
         archive.put(&format!("{name}.weight"), &[2], &[self.rows, self.weight])?;
         archive.put(&format!("{name}.mean"), &[2, d], &[self.mean.as_slice(), &self.low].concat())?;
         archive.put(&format!("{name}.scatter"), &[lower.len()], &lower)?;
@@ -312,9 +312,7 @@ impl Stored for Moments {
         let (mean, low) = archive.finite(&format!("{name}.mean"), &[2, d])?.split_at(d);
         let &[rows, weight] = archive.finite(&format!("{name}.weight"), &[2])? else { unreachable!("two values") };
         let lower = archive.finite(&format!("{name}.scatter"), &[d * (d + 1) / 2])?;
-        let mut scatter = Matrix::zeros(d, d);
-        let cells = (0..d).flat_map(|j| (j..d).map(move |i| (i, j)));
-        cells.zip(lower).for_each(|(at, &x)| scatter[at] = x);
+        let scatter = Matrix::from_lower(d, lower);
         if rows < 0.0 || weight < 0.0 || (0..d).any(|j| scatter[(j, j)] < 0.0) {
             return Err(archive.damaged(&format!("`{name}` holds a negative weight or variance")));
         }

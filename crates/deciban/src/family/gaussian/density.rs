@@ -436,7 +436,7 @@ impl Stored for GaussianDensity {
         for (i, factor) in self.factors.iter().enumerate() {
             archive.put(&format!("{name}.sd{i}"), &[d], factor.sd())?;
             if let Factor::Lower(scaled) = factor {
-                let lower: Vec<f64> = lower_cells(d).map(|at| scaled.l()[at]).collect();
+                let lower = scaled.l().lower();
                 archive.put(&format!("{name}.correlation_root{i}"), &[lower.len()], &lower)?;
             }
         }
@@ -474,8 +474,7 @@ impl Stored for GaussianDensity {
                 continue;
             }
             let lower = archive.finite(&format!("{name}.correlation_root{i}"), &[d * (d + 1) / 2])?;
-            let mut l = Matrix::zeros(d, d);
-            lower_cells(d).zip(lower).for_each(|(at, &x)| l[at] = x);
+            let l = Matrix::from_lower(d, lower);
             if (0..d).any(|j| l[(j, j)] <= 0.0) {
                 return damaged("has a correlation matrix that is not positive definite");
             }
@@ -503,9 +502,4 @@ impl Stored for GaussianDensity {
         }
         Ok(GaussianDensity::with_tails(chain, means, loaded, tails))
     }
-}
-
-/// The cells of a lower triangle, column after column.
-fn lower_cells(d: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..d).flat_map(move |j| (j..d).map(move |i| (i, j)))
 }

@@ -9,7 +9,7 @@
 use super::density::{GaussianDensity, Tails};
 use crate::error::{Error, Result};
 use crate::family::Density;
-use crate::numerics::{Matrix, product};
+use crate::numerics::{Matrix, dot, product};
 
 /// xᵀAx + bᵀx + c, a log-likelihood ratio in nats.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,6 @@ pub struct QuadraticForm {
 impl QuadraticForm {
     /// The value at x.
     pub fn at(&self, x: &[f64]) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         dot(x, &self.a.times(x)) + dot(&self.b, x) + self.c
     }
 }
@@ -42,7 +41,7 @@ pub struct LinearForm {
 impl LinearForm {
     /// The value at x.
     pub fn at(&self, x: &[f64]) -> f64 {
-        self.w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() + self.w0
+        dot(&self.w, x) + self.w0
     }
 }
 

@@ -42,12 +42,11 @@ pub struct Rowset {
 impl Features {
     /// The features of `columns`; `means` and `variances` are those of the numbers, in their order.
     pub fn new(columns: &[Column], means: &[f64], variances: &[f64]) -> Result<Self> {
-        let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
-        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
+        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].is_numeric()).collect();
         Error::check_shape("means of the numbers", numbers.len(), means.len())?;
         let mut names: Vec<String> = numbers.iter().map(|&c| columns[c].name.clone()).collect();
         let (mut categories, mut texts) = (Vec::new(), Vec::new());
-        for (c, column) in columns.iter().enumerate().filter(|(_, column)| !is_number(column)) {
+        for (c, column) in columns.iter().enumerate().filter(|(_, column)| !column.is_numeric()) {
             let place = (c, names.len(), column.levels.len());
             if column.kind == Kind::Text {
                 texts.push(place)

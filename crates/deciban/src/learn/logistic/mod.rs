@@ -21,7 +21,7 @@ use self::derivatives::outputs;
 use self::features::Features;
 use self::solve::{Curvature, Limits, Objective, Point, Solution};
 use super::{Block, Learner, Summarise};
-use crate::data::{Column, Kind, Schema};
+use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Gaussian, GaussianStatistic, Structure};
@@ -104,8 +104,7 @@ impl Logistic {
             return Err(Error::parameter("--hashed-bits", "a linear model names its words: drop the option"));
         }
         let columns = schema.columns().to_vec();
-        let is_number = |c: &Column| matches!(c.kind, Kind::Number | Kind::Count | Kind::Flag) && c.levels.is_empty();
-        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| is_number(&columns[c])).collect();
+        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].is_numeric()).collect();
         let family = AnyFamily::Gaussian(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });
         let block = Block::new(numbers.clone(), &columns, family);
         let blocks = if numbers.is_empty() { Vec::new() } else { vec![block] };

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::numerics::{Matrix, cholesky, solve_lower};
+use crate::numerics::{Matrix, cholesky, dot, solve_lower};
 
 /// What an optimiser asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,10 +66,6 @@ pub struct Solution {
 
 fn norm(gradient: &[f64]) -> f64 {
     gradient.iter().fold(0.0, |m, g| g.abs().max(m))
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 fn along(theta: &[f64], step: f64, direction: &[f64]) -> Vec<f64> {
