@@ -1,7 +1,17 @@
-//! Errors, confusion, log loss −mean ln p(true), Brier score mean Σₖ (pₖ − [k = true])² and expected
-//! cost mean C[decided][true]. An evaluation is additive, so streams are evaluated as they pass.
+//! Decisions and probabilities against the truth: errors, confusion and what follows from it, log
+//! loss, Brier score, calibration error and expected cost.
+//!
+//! ```text
+//! log loss  mean −ln p(true)              Brier  mean Σₖ (pₖ − [k = true])²
+//! cost      mean C[decided][true]         precision, recall, F1 of k  t/d, t/n, 2t/(d + n)
+//! ```
+//!
+//! with n the weight of rows of class k, d of rows decided for it and t of those that are both.
+//! Everything is additive, so streams are evaluated as they pass.
 
-use crate::decision::Costs;
+use super::reliability::Reliability;
+use super::trials::check_weights;
+use crate::decision::{Action, Costs};
 use crate::error::{Error, Result};
 use crate::posterior::Posterior;
 
@@ -20,6 +30,77 @@ pub struct Evaluation {
     defined: f64,
     /// `confusion[true][decided]`; the last column counts rows without a decision.
     confusion: Vec<Vec<f64>>,
+    /// Of the most probable class.
+    reliability: Reliability,
+}
+
+/// What there is to add for a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Judged {
+    class: u32,
+    /// The number of actions where there is no decision.
+    action: u32,
+    cost: f64,
+    log_loss: f64,
+    square: f64,
+    /// The probability of the most probable class, and whether it is the true one.
+    confidence: f64,
+    right: bool,
+}
+
+impl Judged {
+    fn new(log_p: &[f64], decision: &Action, class: usize, costs: &Costs) -> Self {
+        let Some(action) = decision.action else {
+            let (class, action) = (class as u32, costs.actions().len() as u32);
+            return Judged { class, action, cost: 0.0, log_loss: 0.0, square: 0.0, confidence: f64::NAN, right: false };
+        };
+        let best = (0..log_p.len()).reduce(|best, k| if log_p[k] > log_p[best] { k } else { best }).unwrap_or(0);
+        let square = |(k, l): (usize, &f64)| (l.exp() - f64::from(u8::from(k == class))).powi(2);
+        Judged {
+            class: class as u32,
+            action: action as u32,
+            cost: costs.cost(action, class),
+            log_loss: -log_p[class],
+            square: log_p.iter().enumerate().map(square).sum(),
+            confidence: log_p[best].exp(),
+            right: best == class,
+        }
+    }
+}
+
+/// Each row against its true class.
+pub(super) fn judge(posterior: &Posterior, truth: &[u32], costs: &Costs) -> Result<Vec<Judged>> {
+    Error::check_shape("labels", posterior.rows(), truth.len())?;
+    if let Some(row) = truth.iter().position(|&class| class as usize >= posterior.classes()) {
+        return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
+    }
+    let decisions = posterior.decide(costs);
+    let rows = decisions.iter().zip(truth).enumerate();
+    Ok(rows.map(|(row, (d, &class))| Judged::new(posterior.log_row(row), d, class as usize, costs)).collect())
+}
+
+/// The bins of the calibration error.
+const BINS: usize = 10;
+
+/// How well decisions for a class go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassFigures {
+    /// The weight of its rows.
+    pub weight: f64,
+    /// The weight of rows decided for it.
+    pub decided: f64,
+    /// The share of decisions for it that are right: 0 where there are none, as in scikit-learn, and NaN
+    /// where it has no rows either.
+    pub precision: f64,
+    /// The share of its rows that are decided for it.
+    pub recall: f64,
+    /// The harmonic mean of both.
+    pub f1: f64,
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    sum / count
 }
 
 impl Evaluation {
@@ -36,6 +117,7 @@ impl Evaluation {
             undefined: 0,
             defined: 0.0,
             confusion: vec![vec![0.0; costs.actions().len() + 1]; classes.len()],
+            reliability: Reliability::new(BINS),
         }
     }
 
@@ -47,29 +129,32 @@ impl Evaluation {
         weights: Option<&[f64]>,
         costs: &Costs,
     ) -> Result<()> {
-        Error::check_shape("labels", posterior.rows(), truth.len())?;
-        for (row, (decision, &class)) in posterior.decide(costs).iter().zip(truth).enumerate() {
-            let class = class as usize;
-            if class >= self.classes.len() {
-                return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
-            }
-            let weight = weights.map_or(1.0, |w| w[row]);
-            self.rows += 1;
-            self.weight += weight;
-            let undecided = self.actions.len();
-            self.confusion[class][decision.action.unwrap_or(undecided)] += weight;
-            let Some(action) = decision.action else {
-                self.undefined += 1;
-                continue;
-            };
-            self.defined += weight;
-            let log_p = posterior.log_row(row);
-            self.cost += weight * costs.cost(action, class);
-            self.log_loss -= weight * log_p[class];
-            let square = |(k, l): (usize, &f64)| (l.exp() - f64::from(u8::from(k == class))).powi(2);
-            self.brier += weight * log_p.iter().enumerate().map(square).sum::<f64>();
+        Error::check_shape("classes", self.classes.len(), posterior.classes())?;
+        if let Some(weights) = weights {
+            check_weights(weights, truth.len())?;
         }
+        let judged = judge(posterior, truth, costs)?;
+        judged.iter().enumerate().for_each(|(row, j)| self.add(j, weights.map_or(1.0, |w| w[row])));
         Ok(())
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self, row: &Judged, weight: f64) {
+        self.rows += 1;
+        self.weight += weight;
+        self.confusion[row.class as usize][row.action as usize] += weight;
+        if row.action as usize == self.actions.len() {
+            self.undefined += 1;
+            return;
+        }
+        // 0 · ∞ is 0 here.
+        if weight > 0.0 {
+            self.defined += weight;
+            self.cost += weight * row.cost;
+            self.log_loss += weight * row.log_loss;
+            self.brier += weight * row.square;
+            self.reliability.add(row.confidence, row.right, weight);
+        }
     }
 
     /// Adds the rows of another evaluation with the same classes and actions.
@@ -84,6 +169,7 @@ impl Evaluation {
         for (a, b) in self.confusion.iter_mut().flatten().zip(other.confusion.iter().flatten()) {
             *a += b;
         }
+        self.reliability.merge(&other.reliability);
     }
 
     /// The number of rows.
@@ -123,6 +209,60 @@ impl Evaluation {
     /// The share of errors.
     pub fn error_rate(&self) -> f64 {
         self.errors() / self.weight
+    }
+
+    /// The share of rows that are decided for their own class. With *reject* it is less than
+    /// 1 − the error rate.
+    pub fn accuracy(&self) -> f64 {
+        let right = (0..self.classes.len()).filter_map(|k| self.action_of(k).map(|a| self.confusion[k][a]));
+        right.fold(0.0, |sum, w| sum + w) / self.weight
+    }
+
+    /// The mean recall of the classes that have rows.
+    pub fn balanced_accuracy(&self) -> f64 {
+        let per_class = self.per_class();
+        mean(per_class.iter().filter(|c| c.weight > 0.0).map(|c| c.recall))
+    }
+
+    /// Precision, recall and F1 of each class.
+    pub fn per_class(&self) -> Vec<ClassFigures> {
+        let figures = |k: usize| {
+            let weight: f64 = self.confusion[k].iter().sum();
+            let decided = |a: usize| self.confusion.iter().map(|row| row[a]).sum::<f64>();
+            let (both, decided) = self.action_of(k).map_or((0.0, 0.0), |a| (self.confusion[k][a], decided(a)));
+            // With rows or decisions, but not both: nothing of it is right.
+            let share = |of: f64| if of > 0.0 || weight + decided == 0.0 { both / of } else { 0.0 };
+            ClassFigures {
+                weight,
+                decided,
+                precision: share(decided),
+                recall: share(weight),
+                f1: 2.0 * both / (weight + decided),
+            }
+        };
+        (0..self.classes.len()).map(figures).collect()
+    }
+
+    /// The means of precision, recall and F1 over the classes that have rows or decisions.
+    pub fn macro_average(&self) -> (f64, f64, f64) {
+        let seen: Vec<ClassFigures> = self.per_class().into_iter().filter(|c| c.weight + c.decided > 0.0).collect();
+        let average = |figure: fn(&ClassFigures) -> f64| mean(seen.iter().map(figure));
+        (average(|c| c.precision), average(|c| c.recall), average(|c| c.f1))
+    }
+
+    /// The action that decides for a class.
+    fn action_of(&self, class: usize) -> Option<usize> {
+        self.actions.iter().position(|action| *action == self.classes[class])
+    }
+
+    /// How often the most probable class is the true one, by its probability, in ten bins.
+    pub fn reliability(&self) -> &Reliability {
+        &self.reliability
+    }
+
+    /// The expected calibration error of the most probable class.
+    pub fn calibration_error(&self) -> f64 {
+        self.reliability.error()
     }
 
     /// Mean −ln p(true class), in nats.
@@ -178,5 +318,49 @@ mod tests {
         let mut twice = e.clone();
         twice.merge(&e);
         assert_eq!((twice.rows(), twice.brier()), (8, e.brier()));
+        assert!((e.calibration_error() - (0.2 + 0.6 + 0.5 + 0.1) / 4.0).abs() < 1e-15);
+    }
+
+    /// One-hot evidence for decisions.
+    fn decided(classes: usize, decisions: &[usize]) -> Posterior {
+        let row = |&k: &usize| (0..classes).map(move |j| if j == k { 0.9f64.ln() } else { 0.01f64.ln() });
+        Evidence::new(classes, decisions.iter().flat_map(row).collect()).unwrap().posterior(&Prior::uniform(classes))
+    }
+
+    #[test]
+    fn precision_and_recall_by_hand() {
+        let classes: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
+        let costs = Costs::zero_one(&classes);
+        let mut e = Evaluation::new(&classes, &costs);
+        // c is never decided for, d never there.
+        e.observe(&decided(4, &[0, 0, 1, 1, 0, 1]), &[0, 0, 0, 1, 2, 1], None, &costs).unwrap();
+        let per_class = e.per_class();
+        let (a, b, c, d) = (per_class[0], per_class[1], per_class[2], per_class[3]);
+        assert_eq!((a.precision, a.recall, a.f1), (2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0));
+        assert_eq!((b.precision, b.recall, b.f1), (2.0 / 3.0, 1.0, 0.8));
+        assert_eq!((c.precision, c.recall, c.f1), (0.0, 0.0, 0.0));
+        assert!(d.precision.is_nan() && d.recall.is_nan() && d.f1.is_nan());
+        assert!((e.accuracy() - 4.0 / 6.0).abs() < 1e-15 && (e.balanced_accuracy() - 5.0 / 9.0).abs() < 1e-15);
+        let (precision, recall, f1) = e.macro_average();
+        assert!((precision - 4.0 / 9.0).abs() < 1e-15 && (recall - 5.0 / 9.0).abs() < 1e-15);
+        assert!((f1 - (2.0 / 3.0 + 0.8) / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn rows_of_weight_0_change_nothing() {
+        let classes: Vec<String> = ["a", "b"].map(String::from).to_vec();
+        let costs = Costs::zero_one(&classes);
+        let logs = vec![0.8f64.ln(), 0.2f64.ln(), f64::NEG_INFINITY, 0.0];
+        let posterior = Evidence::new(2, logs).unwrap().posterior(&Prior::uniform(2));
+        let mut e = Evaluation::new(&classes, &costs);
+        e.observe(&posterior, &[0, 0], Some(&[2.0, 0.0]), &costs).unwrap();
+        assert_eq!((e.errors(), e.accuracy()), (0.0, 1.0));
+        assert!((e.log_loss() + 0.8f64.ln()).abs() < 1e-15);
+        let error = e.observe(&posterior, &[0, 0], Some(&[1.0, f64::NAN]), &costs).unwrap_err();
+        assert_eq!(error.to_string(), "row 2: the weight NaN is not a finite number of at least 0");
+        assert!(e.observe(&posterior, &[0, 2], None, &costs).is_err());
+        // No rows: nothing but 0/0.
+        let empty = Evaluation::new(&classes, &costs);
+        assert!(empty.accuracy().is_nan() && empty.balanced_accuracy().is_nan() && empty.calibration_error().is_nan());
     }
 }

@@ -1,5 +1,26 @@
-//! How good decisions and probabilities are, on rows whose class is known.
+//! How good decisions, probabilities and evidence are, on rows whose class is known.
+//!
+//! [`Evaluation`] and [`Cllr`] are additive, for streams of any length and any number of classes.
+//! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
+//! from. [`Bootstrap`] puts intervals around anything that is a function of weighted rows, and
+//! [`mcnemar`] and [`paired_difference`] compare two models.
 
+mod trials;
+mod roc;
+mod risk;
+mod pav;
+mod cllr;
+mod reliability;
 mod errors;
+mod resample;
+mod paired;
 
-pub use errors::Evaluation;
+pub use cllr::Cllr;
+pub use errors::{ClassFigures, Evaluation};
+pub use paired::{Difference, McNemar, mcnemar, paired_difference};
+pub use pav::{Pool, isotonic};
+pub use reliability::{Reliability, ReliabilityBin};
+pub use resample::{Bootstrap, Interval};
+pub use risk::{Application, BayesError, DetectionCost};
+pub use roc::{DetPoint, RocPoint};
+pub use trials::{Ranked, Trials};

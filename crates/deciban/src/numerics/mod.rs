@@ -15,7 +15,7 @@ pub use linear::{
     tile_transpose_product,
 };
 pub use random::{Random, hash};
-pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile};
+pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
 
 /// Runs a loop with the widest vector instructions of the machine it is on.
 ///

@@ -19,6 +19,11 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
     max + x.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
+/// ln(1 + eᶻ), without overflow.
+pub fn softplus(z: f64) -> f64 {
+    z.max(0.0) + (-z.abs()).exp().ln_1p()
+}
+
 /// ln |Γ(x)|.
 pub fn ln_gamma(x: f64) -> f64 {
     libm::lgamma(x)

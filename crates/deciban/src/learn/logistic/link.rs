@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::MISSING;
-use crate::numerics::ln_normal_cdf;
+use crate::numerics::{ln_normal_cdf, softplus};
 
 /// How a score becomes a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,11 +87,6 @@ impl Link {
             }
         }
     }
-}
-
-/// ln(1 + eᶻ)
-fn softplus(z: f64) -> f64 {
-    z.max(0.0) + (-z.abs()).exp().ln_1p()
 }
 
 #[cfg(test)]

@@ -1,0 +1,184 @@
+//! Cllr, the cost of log-likelihood ratios in bits, and what of it better calibration would save.
+//!
+//! ```text
+//! Cllr = ½ [ mean over targets of log₂(1 + e^−LLR) + mean over others of log₂(1 + e^LLR) ]
+//! Cllr = 1/K Σₖ mean over rows of class k of −log₂ p(k | x),   p under a flat prior
+//! ```
+//!
+//! The second form is for K classes and equals the first for two (Brümmer & du Preez 2006). 0 is
+//! perfect, log₂ K what no evidence at all would cost. Classes count alike however many rows they
+//! have, so Cllr does not depend on their shares in the data.
+//!
+//! min Cllr is that of the best calibration on the same rows: for two classes the best rising map of
+//! the LLR ([pools](Trials::pools)). Cllr − min Cllr is what calibration costs, min Cllr what the
+//! lack of discrimination costs.
+
+use std::f64::consts::LN_2;
+
+use super::trials::Trials;
+use crate::error::{Error, Result};
+use crate::evidence::Evidence;
+use crate::numerics::{log_sum_exp, softplus};
+
+impl Trials {
+    /// Cllr in bits.
+    ///
+    /// ```
+    /// use deciban::evaluate::Trials;
+    /// // Likelihood ratios of 3 for two targets and 1/3 for two others: log₂(4/3).
+    /// let ln3 = 3f64.ln();
+    /// let trials = Trials::new(&[ln3, ln3, -ln3, -ln3], &[true, true, false, false], None)?;
+    /// assert!((trials.cllr() - 0.4150374992788437).abs() < 1e-15);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn cllr(&self) -> f64 {
+        cllr(self.llr.iter().zip(&self.target).zip(&self.other).map(|((x, t), n)| (*x, *t, *n)))
+    }
+
+    /// The least Cllr that a rising map of the LLRs can have, in bits.
+    pub fn min_cllr(&self) -> f64 {
+        cllr(self.pools().iter().map(|p| (p.llr, p.target, p.other)))
+    }
+}
+
+/// Of LLRs with the weights of targets and others there.
+fn cllr(points: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
+    let (mut loss, mut weight) = ([0.0, 0.0], [0.0, 0.0]);
+    for (x, t, n) in points {
+        // 0 · ∞ is 0 here.
+        for (k, w, z) in [(0, n, x), (1, t, -x)] {
+            if w > 0.0 {
+                loss[k] += w * softplus(z);
+                weight[k] += w;
+            }
+        }
+    }
+    0.5 * (loss[0] / weight[0] + loss[1] / weight[1]) / LN_2
+}
+
+/// Cllr of any number of classes, additive over rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cllr {
+    loss: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Cllr {
+    /// No rows yet.
+    pub fn new(classes: usize) -> Self {
+        Cllr { loss: vec![0.0; classes], weight: vec![0.0; classes] }
+    }
+
+    /// Adds rows with their true classes. Where every class is impossible the row says nothing, and its
+    /// loss is ln K.
+    pub fn observe(&mut self, evidence: &Evidence, truth: &[u32], weights: Option<&[f64]>) -> Result<()> {
+        Error::check_shape("labels", evidence.rows(), truth.len())?;
+        Error::check_shape("classes", self.loss.len(), evidence.classes())?;
+        for (row, &class) in truth.iter().enumerate() {
+            if class as usize >= self.loss.len() {
+                return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
+            }
+            self.add(class as usize, flat_loss(evidence.row(row), class as usize), weights.map_or(1.0, |w| w[row]));
+        }
+        Ok(())
+    }
+
+    /// Adds a row with a [`flat_loss`].
+    pub(super) fn add(&mut self, class: usize, loss: f64, weight: f64) {
+        if weight > 0.0 {
+            self.loss[class] += weight * loss;
+            self.weight[class] += weight;
+        }
+    }
+
+    /// Adds the rows of another with the same classes.
+    pub fn merge(&mut self, other: &Cllr) {
+        self.loss.iter_mut().zip(&other.loss).for_each(|(a, b)| *a += b);
+        self.weight.iter_mut().zip(&other.weight).for_each(|(a, b)| *a += b);
+    }
+
+    /// Cllr in bits; NaN unless every class has rows.
+    pub fn bits(&self) -> f64 {
+        let mean: f64 = self.loss.iter().zip(&self.weight).map(|(l, w)| l / w).sum();
+        mean / self.loss.len() as f64 / LN_2
+    }
+}
+
+/// −ln p(class | row) under a flat prior, in nats.
+pub(super) fn flat_loss(evidence: &[f64], class: usize) -> f64 {
+    let total = log_sum_exp(evidence);
+    if total == f64::NEG_INFINITY { (evidence.len() as f64).ln() } else { total - evidence[class] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numerics::Random;
+
+    fn of(targets: &[f64], others: &[f64]) -> Trials {
+        let y: Vec<bool> = targets.iter().map(|_| true).chain(others.iter().map(|_| false)).collect();
+        let llr: Vec<f64> = targets.iter().chain(others).map(|lr: &f64| lr.ln()).collect();
+        Trials::new(&llr, &y, None).unwrap()
+    }
+
+    #[test]
+    fn figures_of_the_literature() {
+        // Likelihood ratios of targets and of others; the values are those of the package `lir`.
+        let cases: [(&[f64], &[f64], f64); 8] = [
+            (&[1.0, 1.0], &[1.0, 1.0], 1.0),
+            (&[1.0 / 3.0, 1.0 / 3.0], &[3.0, 3.0], 2.0),
+            (&[3.0, 3.0], &[1.0 / 3.0, 1.0 / 3.0], 0.4150374992788437),
+            (&[1.0, 1.0], &[1.0 / 3.0, 1.0 / 3.0], 0.7075187496394219),
+            (&[1.0], &[0.01], 0.507177646488535),
+            // ½ [½ (log₂(4/3) + log₂ 4) + log₂(3/2)]
+            (&[3.0, 1.0 / 3.0], &[0.5], 0.5 * (0.5 * ((4f64 / 3.0).log2() + 2.0) + 1.5f64.log2())),
+            (&[f64::INFINITY], &[0.0], 0.0),
+            (&[0.0, 1.0], &[0.5], f64::INFINITY),
+        ];
+        for (targets, others, expected) in cases {
+            let found = of(targets, others).cllr();
+            assert!(found == expected || (found - expected).abs() < 1e-15, "{targets:?}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn the_minimum_of_pools_by_hand() {
+        // Pools −∞: one other; 0 (t = 1, n = 1); ∞: one target.
+        let trials = of(&[1.0, 4.0], &[0.5, 2.0]);
+        assert!((trials.min_cllr() - 0.5).abs() < 1e-15);
+        assert!(trials.cllr() > trials.min_cllr());
+        assert_eq!(of(&[3.0, 3.0], &[1.0 / 3.0, 1.0 / 3.0]).min_cllr(), 0.0);
+        assert_eq!((of(&[1.0], &[1.0]).min_cllr(), of(&[0.1], &[10.0]).min_cllr()), (1.0, 1.0));
+        assert!(of(&[1.0], &[]).cllr().is_nan() && of(&[1.0], &[]).min_cllr().is_nan());
+        // A rising map changes the actual cost and not the minimum.
+        let mut random = Random::new(1);
+        let mut draw = |at: f64| (0..300).map(|_| (random.normal() + at).exp()).collect::<Vec<f64>>();
+        let (a, b) = (draw(0.7), draw(-0.7));
+        let cube = |x: &[f64]| x.iter().map(|lr| lr.powi(3) * 5.0).collect::<Vec<f64>>();
+        let (plain, mapped) = (of(&a, &b), of(&cube(&a), &cube(&b)));
+        assert!((plain.min_cllr() - mapped.min_cllr()).abs() < 1e-14 && mapped.cllr() > plain.cllr() + 0.1);
+    }
+
+    #[test]
+    fn two_classes_of_many() {
+        let mut random = Random::new(2);
+        let truth: Vec<u32> = (0..200).map(|_| u32::from(random.uniform() < 0.2)).collect();
+        let llr: Vec<f64> = truth.iter().map(|&k| random.normal() + f64::from(k)).collect();
+        let weights: Vec<f64> = (0..200).map(|_| random.below(3) as f64).collect();
+        let y: Vec<bool> = truth.iter().map(|&k| k == 1).collect();
+        let values = llr.iter().flat_map(|x| [7.0, 7.0 + x]).collect();
+        let mut all = Cllr::new(2);
+        all.observe(&Evidence::new(2, values).unwrap(), &truth, Some(&weights)).unwrap();
+        let trials = Trials::new(&llr, &y, Some(&weights)).unwrap();
+        assert!((all.bits() - trials.cllr()).abs() < 1e-14);
+        // Nothing known about three classes.
+        let mut flat = Cllr::new(3);
+        let nothing = [[0.0; 3], [f64::NEG_INFINITY; 3], [-5.0; 3]].concat();
+        flat.observe(&Evidence::new(3, nothing).unwrap(), &[0, 1, 2], None).unwrap();
+        assert!((flat.bits() - 3f64.log2()).abs() < 1e-15);
+        let mut absent = Cllr::new(3);
+        absent.observe(&Evidence::new(3, vec![0.0; 3]).unwrap(), &[0], None).unwrap();
+        assert!(absent.bits().is_nan());
+        assert!(absent.observe(&Evidence::new(3, vec![0.0; 3]).unwrap(), &[3], None).is_err());
+    }
+}
