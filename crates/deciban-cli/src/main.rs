@@ -5,6 +5,7 @@ mod cmd;
 mod describe;
 mod output;
 mod progress;
+mod remarks;
 mod table;
 
 use clap::Parser;

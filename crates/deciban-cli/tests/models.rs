@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{Folder, Table, close, numbers, records, same_predictions, texts, wine};
+use common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
 const MODELS: [(&str, &[&str]); 9] = [
     ("gaussian", &["--columns", "weight,age"]),
@@ -189,6 +189,69 @@ fn found_bins_cut_between_the_classes() {
     folder.ok(&fit);
     // One cut, halfway between 19 and 20: 20 rows of 20 against none.
     all_close(&evidence(&folder, "new.csv", "a"), &[decibans(21.0), decibans(1.0 / 21.0)]);
+}
+
+/// Of 200 rows 180 are 0, and the others are large where the class is b.
+fn gains() -> String {
+    let gain = |i: i32| if i % 10 == 0 { 1000 + i } else { 0 };
+    let row = |i: i32| format!("{},{},{}\n", gain(i), i % 7, if i % 10 == 0 || i % 3 == 0 { "b" } else { "a" });
+    format!("gain,x,t\n{}", (0..200).map(row).collect::<String>())
+}
+
+#[test]
+fn a_number_that_is_mostly_one_value_is_no_gaussian() {
+    let folder = Folder::new();
+    folder.write("t.csv", gains());
+    let fit = ["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"];
+    let (code, _, stderr) = folder.run(&fit);
+    assert_eq!(code, 0, "{stderr}");
+    let note = "note: t.csv: column `gain`: 90 % of the cells are 0, which no Gaussian describes: \
+                scored by a histogram, unless --family gain=gaussian";
+    assert_eq!(stderr.lines().next(), Some(note), "{stderr}");
+    let predict = || folder.table(&["predict", "m.deciban", "t.csv", "--evidence"]);
+    let settled = predict();
+    // Naming the family gives the same, without a note.
+    let (_, _, stderr) = folder.run(&[&fit[..], &["--family", "gain=histogram"]].concat());
+    assert!(!stderr.contains("note"), "{stderr}");
+    assert_eq!(predict(), settled);
+    // So do statistics, which know how they were made.
+    folder.ok(&["stats", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "t.stats"]);
+    folder.ok(&["fit", "t.stats", "--model", "naive-bayes", "-o", "m.deciban"]);
+    assert_eq!(predict(), settled);
+    // No row of a has a gain, so a Gaussian has nothing to go by.
+    let (code, _, stderr) = folder.run(&[&fit[..], &["--family", "gain=gaussian"]].concat());
+    assert!(code == 1 && stderr.contains("`gain`"), "{stderr}");
+}
+
+#[test]
+fn a_constant_number_says_nothing_to_naive_bayes() {
+    let folder = Folder::new();
+    folder.write("t.csv", "k,x,t\n7,1,a\n7,2,a\n7,4,b\n7,5,b\n");
+    let fit = ["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"];
+    let (code, _, stderr) = folder.run(&fit);
+    let note = "note: t.csv: column `k`: always 7 in the first rows, which says nothing: give --ignore k";
+    assert!(code == 0 && stderr.starts_with(note), "{stderr}");
+    let with = evidence(&folder, "t.csv", "a");
+    folder.ok(&[&fit[..], &["--ignore", "k"]].concat());
+    all_close(&with, &evidence(&folder, "t.csv", "a"));
+}
+
+#[test]
+fn adult_as_it_comes() {
+    let (Some(train), Some(test)) = (shared("data/adult/adult.data.gz"), shared("data/adult/adult.test.gz")) else {
+        return;
+    };
+    let folder = Folder::new();
+    folder.ok(&["fit", &train, "--no-header", "-t", "c14", "--model", "naive-bayes", "-o", "m.deciban"]);
+    // The labels of the test file end in a full stop, and its first line is a remark.
+    let unpacked = std::process::Command::new("gzip").args(["-dc", &test]).output().unwrap();
+    let text = String::from_utf8(unpacked.stdout).unwrap();
+    let rows = text.lines().skip(1).map(|line| line.trim_end_matches('.').to_string() + "\n");
+    folder.write("test.csv", rows.collect::<String>());
+    let report = folder.json(&["evaluate", "m.deciban", "test.csv", "--no-header", "--json"]);
+    assert_eq!(report["rows"], 16281.0);
+    close(report["error_rate"].as_f64().unwrap(), 0.155642, 1e-6);
+    close(report["log_loss"].as_f64().unwrap(), 0.390067, 1e-6);
 }
 
 #[test]

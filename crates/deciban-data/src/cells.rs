@@ -151,7 +151,7 @@ impl Parsed {
     }
 
     /// The number in a cell, whatever holds it.
-    fn number(&self, slot: usize, row: usize) -> f64 {
+    pub fn number(&self, slot: usize, row: usize) -> f64 {
         match &self.cells[slot] {
             Cells::Numbers(numbers) => numbers[row],
             Cells::Bytes { start, stride } => f64::from(self.matrix[start + row * stride]),

@@ -3,7 +3,7 @@
 //! alone, so results are the same bits for any number of threads.
 
 use deciban::Result;
-use deciban::data::Schema;
+use deciban::data::{Profile, Schema};
 use deciban::engine::{Engine, merge_in_order, stripes};
 use deciban::pass::Pass;
 use rayon::prelude::*;
@@ -50,5 +50,9 @@ impl Engine for Files {
 
     fn schema(&self) -> Result<Schema> {
         Files::schema(self)
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>> {
+        self.look()
     }
 }

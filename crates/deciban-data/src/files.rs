@@ -138,6 +138,12 @@ impl Files {
         })
     }
 
+    /// The first file, `-` for standard input.
+    pub fn first_file(&self) -> &str {
+        // There is at least one source.
+        &self.input.sources[0].name
+    }
+
     /// Whether the input has a column of this name, wanted or not.
     pub fn has_column(&self, name: &str) -> bool {
         self.input.plan.raw.iter().any(|column| column == name)

@@ -70,6 +70,7 @@ mod options;
 mod parquet;
 mod pieces;
 mod plan;
+mod profiles;
 mod records;
 mod sniff;
 mod source;

@@ -37,6 +37,7 @@ impl Piece {
 pub(crate) struct Pieces {
     input: Arc<Input>,
     block: usize,
+    purpose: Purpose,
     counter: Counter,
     next_source: usize,
     open: Option<(Box<dyn Table>, Arc<Layout>)>,
@@ -44,7 +45,12 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     pub fn new(input: Arc<Input>, block: usize, counter: Counter) -> Self {
-        Pieces { input, block, counter, next_source: 0, open: None }
+        Pieces { input, block, purpose: Purpose::Read, counter, next_source: 0, open: None }
+    }
+
+    /// Pieces that are only looked at: a pipe is not used up.
+    pub fn to_look_at(input: Arc<Input>, block: usize) -> Self {
+        Pieces { purpose: Purpose::Look, ..Pieces::new(input, block, Counter::default()) }
     }
 
     /// Opens the next file; `false` if there is none.
@@ -52,7 +58,7 @@ impl Pieces {
         let Input { sources, options, plan } = &*self.input;
         let Some(source) = sources.get(self.next_source) else { return Ok(false) };
         self.next_source += 1;
-        let mut table = table::open(source, options, Purpose::Read, &self.counter)?;
+        let mut table = table::open(source, options, self.purpose, &self.counter)?;
         let layout = match table.names() {
             [] => plan.layout_by_name(&source.name),
             names => plan.layout(&source.name, names, table.counted())?,

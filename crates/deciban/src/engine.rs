@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Batch, MISSING, Schema};
+use crate::data::{Batch, MISSING, Profile, Schema};
 use crate::error::{Error, Result};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
@@ -17,6 +17,12 @@ pub trait Engine {
 
     /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
     fn schema(&self) -> Result<Schema>;
+
+    /// What the first rows say of each column, if the engine can look at them before a run; otherwise
+    /// there are none.
+    fn profiles(&self) -> Result<Vec<Profile>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Rows in memory.
@@ -66,6 +72,10 @@ impl Engine for Memory<'_> {
 
     fn schema(&self) -> Result<Schema> {
         Ok(self.schema.clone())
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>> {
+        Profile::of_batch(&self.batch)
     }
 }
 

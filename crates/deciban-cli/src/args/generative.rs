@@ -1,11 +1,11 @@
 //! The hyper-parameters of generative models, and the learner they make.
 
 use clap::Args;
-use deciban::data::Column;
+use deciban::data::{Column, Profile};
 use deciban::family::counts::Unseen;
 use deciban::family::histogram::Histogram;
 use deciban::family::{AnyFamily, Family};
-use deciban::learn::{Generative, NaiveBayes, blocks};
+use deciban::learn::{Block, Generative, NaiveBayes, blocks};
 use deciban::transform::Binning;
 use deciban::{Error, Result};
 
@@ -43,9 +43,17 @@ pub struct GenerativeArgs {
 /// The models that are fitted from statistics.
 pub const GENERATIVE: [&str; 6] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree"];
 
+/// What is known of the columns besides their kinds.
+pub enum Seen<'a> {
+    /// What the first rows say.
+    Rows(&'a [Profile]),
+    /// The blocks that statistics were made of.
+    Blocks(&'a [Block]),
+}
+
 impl GenerativeArgs {
     /// The generative learner for a model's name.
-    pub fn learner(&self, model: &str, columns: &[Column]) -> Result<Generative> {
+    pub fn learner(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
         let gaussian = &self.gaussian;
         gaussian.family().check()?;
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
@@ -54,7 +62,12 @@ impl GenerativeArgs {
         let learner = match model {
             "gaussian" => Generative::gaussian(columns, gaussian.family())?.gaussianise(gaussian.gaussianise()),
             "naive-bayes" => {
-                let mut blocks = self.naive_bayes()?.blocks(columns)?;
+                let mut bayes = self.naive_bayes()?;
+                match seen {
+                    Seen::Rows(profiles) => drop(bayes.settle(columns, profiles)),
+                    Seen::Blocks(blocks) => bayes.follow(blocks, columns),
+                }
+                let mut blocks = bayes.blocks(columns)?;
                 blocks.iter_mut().for_each(|block| self.finish(&mut block.family));
                 Generative::of_blocks(blocks).gaussianise(gaussian.gaussianise())
             }
@@ -65,6 +78,14 @@ impl GenerativeArgs {
             }
         };
         Ok(learner.folds(gaussian.folds()?, gaussian.seed()))
+    }
+
+    /// The numbers that a model takes for histograms since no Gaussian describes them.
+    pub fn spiked(&self, model: &str, columns: &[Column], profiles: &[Profile]) -> Result<Vec<usize>> {
+        match model {
+            "naive-bayes" => Ok(self.naive_bayes()?.settle(columns, profiles)),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn named(&self, name: &str) -> Result<AnyFamily> {

@@ -10,7 +10,7 @@ mod texts;
 
 pub use application::{DecisionArgs, PriorArg};
 pub use columns::ColumnArgs;
-pub use generative::{GENERATIVE, GenerativeArgs};
+pub use generative::{GENERATIVE, GenerativeArgs, Seen};
 pub use linear::{LINEAR, LinearArgs};
 pub use read::{ReadArgs, open_for_model};
 

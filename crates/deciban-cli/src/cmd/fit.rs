@@ -12,10 +12,11 @@ use deciban::{Error, Result};
 use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, PriorArg, ReadArgs};
+use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, PriorArg, ReadArgs, Seen};
 use crate::describe;
 use crate::output::say;
 use crate::progress::Progress;
+use crate::remarks;
 
 /// Learn a model from labelled rows, or from statistics files
 #[derive(Args)]
@@ -81,7 +82,8 @@ impl Fit {
         let (learner, statistics) = match statistics_files(&self.data)? {
             Some(statistics) => {
                 self.columns.refuse_beside_statistics()?;
-                (self.generative.learner(&self.model, statistics.schema().columns())?, statistics)
+                let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
+                (self.generative.learner(&self.model, columns, seen)?, statistics)
             }
             None => collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?,
         };
@@ -190,13 +192,17 @@ pub fn collect(
     read: &ReadArgs,
 ) -> Result<(Generative, Statistics)> {
     let mut files = columns.open(data, read)?;
-    let learner = generative.learner(model, files.columns())?;
+    let profiles = files.profiles()?;
+    let learner = generative.learner(model, files.columns(), Seen::Rows(&profiles))?;
+    let spiked = generative.spiked(model, files.columns(), &profiles)?;
+    let remarks = remarks::spikes(files.first_file(), files.columns(), &profiles, &spiked);
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }
     let _progress = Progress::watch(&mut files, "reading");
     let mut statistics = learner.statistics(&files)?;
     files.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    remarks.iter().for_each(|remark| eprintln!("{remark}"));
     if columns.sorts_classes(read) {
         statistics.sort_classes()?;
     }

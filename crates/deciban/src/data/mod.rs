@@ -4,11 +4,13 @@
 
 mod batch;
 mod cells;
+mod profile;
 mod schema;
 mod tile;
 
 pub use batch::{Batch, Sparse, Strided, Value, Values, View};
 pub use cells::{Cells, Rows};
+pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
 pub use tile::Tile;
 

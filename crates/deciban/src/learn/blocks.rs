@@ -2,14 +2,15 @@
 //!
 //! | model | blocks |
 //! |---|---|
-//! | naive Bayes | numbers by a Gaussian, categories by a categorical, counts by a Poisson, each text by a multinomial; columns that are named by the family that is named |
+//! | naive Bayes | numbers by a Gaussian, categories by a categorical, counts by a Poisson, each text by a multinomial; columns that are named by the family that is named; numbers that no Gaussian describes by a histogram, if [`NaiveBayes::settle`] saw them |
 //! | Bernoulli, multinomial | all numbers and counts together, each text on its own |
 //! | table, tree | all categories together, numbers cut into bins first |
 
 use super::Block;
-use crate::data::{Column, Kind};
+use crate::data::{Column, Kind, Profile};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Gaussian, Structure};
+use crate::family::histogram::Histogram;
 use crate::family::{AnyFamily, Family};
 
 /// Naive Bayes: blocks are independent given the class.
@@ -21,11 +22,63 @@ pub struct NaiveBayes {
     pub joint_numbers: bool,
     /// α of the families that have pseudo-counts.
     pub pseudo_count: f64,
-    /// Families of columns, by name.
+    /// Families of columns, by name; the family that a kind has anyway changes nothing.
     pub families: Vec<(String, AnyFamily)>,
 }
 
+/// The family that a column has unless another is named.
+fn usual(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number => "gaussian",
+        Kind::Category | Kind::Flag => "categorical",
+        Kind::Count => "poisson",
+        Kind::Text => "multinomial",
+    }
+}
+
 impl NaiveBayes {
+    /// Gives number columns without a named family a histogram if [one value](Profile::is_spiked) takes
+    /// at least half of the cells, which no Gaussian describes: 0 for most and thousands for a few.
+    /// Returns the places of these columns.
+    ///
+    /// ```
+    /// use deciban::data::{Batch, Schema};
+    /// use deciban::engine::{Engine, Memory};
+    /// use deciban::learn::{Generative, Learner, NaiveBayes};
+    /// let gains: Vec<f64> = (0..200).map(|i| if i % 20 == 0 { 5000.0 + i as f64 } else { 0.0 }).collect();
+    /// let classes: Vec<u32> = (0..200).map(|i| u32::from(i % 40 == 0)).collect();
+    /// let schema = Schema::numbers(&["gain"], "income", &["low", "high"])?;
+    /// let rows = Memory::new(schema.clone(), Batch::new(200).column(&gains[..])?.classes(&classes)?)?;
+    /// let mut bayes = NaiveBayes::default();
+    /// assert_eq!(bayes.settle(schema.columns(), &rows.profiles()?), [0]);
+    /// let model = Generative::of_blocks(bayes.blocks(schema.columns())?).learn(&rows)?;
+    /// assert_eq!(model.blocks()[0].block.family.name(), "histogram");
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn settle(&mut self, columns: &[Column], profiles: &[Profile]) -> Vec<usize> {
+        let is_open = |c: &usize| {
+            let Column { name, kind, .. } = &columns[*c];
+            *kind == Kind::Number && profiles[*c].is_spiked() && !self.families.iter().any(|(named, _)| named == name)
+        };
+        let spiked: Vec<usize> = (0..columns.len().min(profiles.len())).filter(is_open).collect();
+        let histogram = AnyFamily::Histogram(Histogram::default());
+        self.families.extend(spiked.iter().map(|&c| (columns[c].name.clone(), histogram.clone())));
+        spiked
+    }
+
+    /// Takes the families of columns that are not named from blocks that were made before, as those of
+    /// statistics.
+    pub fn follow(&mut self, blocks: &[Block], columns: &[Column]) {
+        for block in blocks {
+            if let ([column], [name]) = (&block.columns[..], &block.names[..])
+                && columns.get(*column).is_some_and(|c| usual(c.kind) != block.family.name())
+                && !self.families.iter().any(|(named, _)| named == name)
+            {
+                self.families.push((name.clone(), block.family.clone()));
+            }
+        }
+    }
+
     /// The blocks of these columns.
     pub fn blocks(&self, columns: &[Column]) -> Result<Vec<Block>> {
         for (name, _) in &self.families {
@@ -33,7 +86,10 @@ impl NaiveBayes {
                 return Err(Error::parameter("--family", format!("there is no column `{name}`")));
             }
         }
-        let chosen = |c: &usize| self.families.iter().find(|(name, _)| *name == columns[*c].name);
+        let chosen = |c: &usize| {
+            let Column { name, kind, .. } = &columns[*c];
+            self.families.iter().find(|(named, family)| named == name && family.name() != usual(*kind))
+        };
         let free: Vec<usize> = (0..columns.len()).filter(|c| chosen(c).is_none()).collect();
         let of =
             |kinds: &[Kind]| free.iter().copied().filter(|&c| kinds.contains(&columns[c].kind)).collect::<Vec<_>>();
@@ -134,6 +190,27 @@ mod tests {
         assert_eq!(numbers.covariance, Structure::Diagonal);
         let AnyFamily::Categorical(levels) = &blocks[1].family else { panic!("categories second") };
         assert_eq!(levels.pseudo_count, 0.5);
+    }
+
+    #[test]
+    fn a_number_that_no_gaussian_describes_gets_a_histogram_unless_it_is_named() {
+        let spike = Profile { cells: 100, distinct: 3, mode_cells: 50, ..Profile::default() };
+        let profiles = vec![spike.clone(); 5];
+        let mut bayes = NaiveBayes {
+            families: vec![("age".into(), AnyFamily::named("gaussian").unwrap())],
+            ..NaiveBayes::default()
+        };
+        // Of the numbers age is named; the others are no numbers.
+        assert_eq!(bayes.settle(&columns(), &profiles), [2]);
+        let blocks = bayes.blocks(&columns()).unwrap();
+        assert_eq!((blocks[0].family.name(), &blocks[0].columns), ("gaussian", &vec![0]));
+        assert_eq!((blocks[4].family.name(), &blocks[4].columns), ("histogram", &vec![2]));
+        // What was chosen once is followed later, without the rows.
+        let mut later = NaiveBayes::default();
+        later.follow(&blocks, &columns());
+        let again = later.blocks(&columns()).unwrap();
+        assert!(blocks.iter().zip(&again).all(|(a, b)| a.columns == b.columns && a.family == b.family));
+        assert_eq!(NaiveBayes::default().settle(&columns(), &[]), [0usize; 0]);
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Statistics {
             || !self.pass.blocks.iter().zip(&other.pass.blocks).all(same_maps)
         {
             return Err(Error::Schema(
-                "the statistics were made with other blocks, another --gaussianise or other --bins: make them with the same options"
+                "the statistics were made with other blocks, another --gaussianise, --family or --bins: make them with the same options"
                     .into(),
             ));
         }
