@@ -1,48 +1,124 @@
-//! What a person should know about the columns before a fit: one line each, on standard error.
+//! What a person should know about the columns before trusting a fit: one line each, on standard error.
+//!
+//! A note tells of a choice that was made, a warning of a column that is likely to mislead; both name
+//! the option that changes it. All come from the first rows, before anything is learned.
 
-use deciban::data::{Column, Profile};
+use deciban::Result;
+use deciban::data::{Column, Kind, Profile};
+use deciban::engine::Engine;
+use deciban_data::{Dates, Files};
 
 /// More columns than these are told of in one line.
 const MOST: usize = 3;
 
-/// Numbers that naive Bayes takes for a histogram, since no Gaussian describes them.
-pub fn spikes(file: &str, columns: &[Column], profiles: &[Profile], places: &[usize]) -> Vec<String> {
-    let constant = |&&c: &&usize| profiles[c].is_constant();
-    let (constant, spiked): (Vec<&usize>, Vec<&usize>) = places.iter().partition(constant);
-    let spike = |names: &str, c: Option<usize>| {
-        let what = match c.map(|c| &profiles[c]) {
-            Some(p) => format!("{:.0} % of the cells are {}", 100.0 * p.share(), p.mode),
-            None => "one value in at least half of the cells".into(),
-        };
-        format!("{what}, which no Gaussian describes: scored by a histogram, unless --family {names}=gaussian")
-    };
-    let same = |names: &str, c: Option<usize>| {
-        let what = c.map_or("always the same".into(), |c| format!("always {}", profiles[c].mode));
-        format!("{what} in the first rows, which says nothing: give --ignore {names}")
-    };
-    let mut lines = grouped(file, columns, &spiked, spike);
-    lines.extend(grouped(file, columns, &constant, same));
-    lines
+/// Fewer cells than these say nothing about what a column is.
+const FEWEST: usize = 50;
+
+/// The columns, and what the first rows say of them.
+pub struct Look<'a> {
+    files: &'a Files,
+    columns: &'a [Column],
+    dates: Vec<Option<Dates>>,
+    /// One for each column, or none.
+    pub profiles: Vec<Profile>,
 }
 
-/// A line for each column, or one for all of them.
-fn grouped(
-    file: &str,
-    columns: &[Column],
-    places: &[&usize],
-    say: impl Fn(&str, Option<usize>) -> String,
-) -> Vec<String> {
-    let file = if file == "-" { "standard input" } else { file };
-    if places.len() <= MOST {
-        let line =
-            |&&c: &&usize| format!("note: {file}: column `{0}`: {1}", columns[c].name, say(&columns[c].name, Some(c)));
-        return places.iter().map(line).collect();
+impl<'a> Look<'a> {
+    pub fn new(files: &'a Files) -> Result<Self> {
+        Ok(Look { files, columns: files.columns(), dates: files.dates(), profiles: files.profiles()? })
     }
-    let shown: Vec<String> = places.iter().take(MOST).map(|&&c| format!("`{}`", columns[c].name)).collect();
-    vec![format!(
-        "note: {file}: columns {} and {} more: {}",
-        shown.join(", "),
-        places.len() - MOST,
-        say("COLUMN", None)
-    )]
+
+    /// All remarks; `spiked` are the numbers that the model scores by histograms since no Gaussian
+    /// describes them.
+    pub fn remarks(&self, spiked: &[usize]) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut told: Vec<usize> = Vec::new();
+        // Of a column only the first remark is made.
+        let mut tell = |sort: &str, places: Vec<usize>, say: &dyn Fn(&str, Option<usize>) -> String| {
+            let new: Vec<usize> = places.into_iter().filter(|c| !told.contains(c)).collect();
+            lines.extend(self.grouped(sort, &new, say));
+            told.extend(new);
+        };
+        let profile = |c: usize| &self.profiles[c];
+        tell("warning", self.which(Profile::is_constant), &|names, c| {
+            let what = match c.filter(|c| self.columns[*c].kind == Kind::Number) {
+                Some(c) => format!("always {}", profile(c).mode),
+                None => "always the same".into(),
+            };
+            format!("{what} in the first rows, which says nothing: give --ignore {names}")
+        });
+        tell("warning", self.of_dates(Dates::Local), &|names, _| {
+            let what = "dates with the year last, of which each is a level of its own";
+            format!("{what}: write the year first, as in 2024-05-01, or give --ignore {names}")
+        });
+        tell("warning", self.identifiers(), &|names, _| {
+            let what = "nearly all values differ, as in an identifier, which says nothing of new rows";
+            format!("{what}: give --ignore {names}")
+        });
+        tell("note", self.of_dates(Dates::Days), &|names, _| {
+            format!("dates, taken as days since 1970-01-01; --category {names} for levels, --ignore {names} for none")
+        });
+        tell("note", spiked.to_vec(), &|names, c| {
+            let what = match c.map(profile) {
+                Some(p) => format!("{:.0} % of the cells are {}", 100.0 * p.share(), p.mode),
+                None => "one value in at least half of the cells".into(),
+            };
+            format!("{what}, which no Gaussian describes: scored by a histogram, unless --family {names}=gaussian")
+        });
+        tell("note", self.codes(), &|names, c| {
+            let what = match c.map(profile) {
+                Some(p) => format!("only {} different whole numbers", p.distinct),
+                None => "only few different whole numbers".into(),
+            };
+            format!("{what}: if they are codes without an order, give --category {names}")
+        });
+        lines
+    }
+
+    /// The numbers and categories whose profile is of this sort.
+    fn which(&self, is: impl Fn(&Profile) -> bool) -> Vec<usize> {
+        let has_profile = |c: &usize| self.columns[*c].kind != Kind::Text;
+        (0..self.profiles.len()).filter(|&c| is(&self.profiles[c])).filter(has_profile).collect()
+    }
+
+    fn of_dates(&self, dates: Dates) -> Vec<usize> {
+        (0..self.dates.len()).filter(|&c| self.dates[c] == Some(dates)).collect()
+    }
+
+    /// Categories in which nearly every cell is a level of its own, and whole numbers that count the rows.
+    fn identifiers(&self) -> Vec<usize> {
+        let of_levels = |p: &Profile| p.cells >= FEWEST && 20 * p.distinct >= 19 * p.cells;
+        let counts = |p: &Profile| {
+            let consecutive = p.greatest - p.least + 1.0 == p.cells as f64;
+            p.cells >= FEWEST && p.is_whole && p.distinct == p.cells && (consecutive || p.ascends)
+        };
+        let mut found = self.which(of_levels);
+        found.retain(|&c| self.columns[c].kind == Kind::Category || counts(&self.profiles[c]));
+        found.retain(|&c| self.dates[c].is_none());
+        found
+    }
+
+    /// Whole numbers of few values, as codes are: classes of tickets, months of a season.
+    fn codes(&self) -> Vec<usize> {
+        let few = |p: &Profile| p.cells >= 2 * FEWEST && p.is_whole && (3..=6).contains(&p.distinct);
+        let mut found = self.which(|p| few(p) && !p.is_spiked());
+        found.retain(|&c| self.columns[c].kind == Kind::Number);
+        found
+    }
+
+    /// A line for each column, or one for all of them.
+    fn grouped(&self, sort: &str, places: &[usize], say: &dyn Fn(&str, Option<usize>) -> String) -> Vec<String> {
+        let name = |c: usize| &self.columns[c].name;
+        let file = match self.files.first_file() {
+            "-" => "standard input",
+            file => file,
+        };
+        if places.len() <= MOST {
+            let line = |&c: &usize| format!("{sort}: {file}: column `{}`: {}", name(c), say(name(c), Some(c)));
+            return places.iter().map(line).collect();
+        }
+        let shown: Vec<String> = places.iter().take(MOST).map(|&c| format!("`{}`", name(c))).collect();
+        let rest = places.len() - MOST;
+        vec![format!("{sort}: {file}: columns {} and {rest} more: {}", shown.join(", "), say("COLUMN", None))]
+    }
 }

@@ -229,7 +229,7 @@ fn a_constant_number_says_nothing_to_naive_bayes() {
     folder.write("t.csv", "k,x,t\n7,1,a\n7,2,a\n7,4,b\n7,5,b\n");
     let fit = ["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"];
     let (code, _, stderr) = folder.run(&fit);
-    let note = "note: t.csv: column `k`: always 7 in the first rows, which says nothing: give --ignore k";
+    let note = "warning: t.csv: column `k`: always 7 in the first rows, which says nothing: give --ignore k";
     assert!(code == 0 && stderr.starts_with(note), "{stderr}");
     let with = evidence(&folder, "t.csv", "a");
     folder.ok(&[&fit[..], &["--ignore", "k"]].concat());

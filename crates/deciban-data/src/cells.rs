@@ -7,9 +7,9 @@ use deciban::{Error, Result};
 
 use crate::code::Names;
 use crate::dictionary::Dictionary;
-use crate::number;
-use crate::plan::Plan;
+use crate::plan::{Dates, Plan};
 use crate::words::{Texts, Vocabulary, Words};
+use crate::{date, number};
 
 /// The cells of one slot.
 #[derive(Debug)]
@@ -202,6 +202,11 @@ fn read_number(text: &[u8], slot: usize, plan: &Plan) -> Result<f64, String> {
     match number::parse(text) {
         Some(number) if number.is_infinite() => Err(infinite(&String::from_utf8_lossy(text))),
         Some(number) => check_number(number, plan),
+        None if plan.slots[slot].dates == Some(Dates::Days) => date::days(text).ok_or_else(|| {
+            let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+            let name = &plan.slots[slot].name;
+            format!("`{shown}` is not a date with the year first, as the first rows have; give --category {name}")
+        }),
         None if std::str::from_utf8(text).is_err() => Err(NOT_UTF8.into()),
         None => {
             let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();

@@ -15,7 +15,7 @@ use crate::labels;
 use crate::names::list;
 use crate::options::{Options, Target};
 use crate::pieces::Input;
-use crate::plan::Plan;
+use crate::plan::{Dates, Plan};
 use crate::source::find;
 
 /// Called with the bytes read so far and the bytes there are.
@@ -153,6 +153,12 @@ impl Files {
     /// a run.
     pub fn columns(&self) -> &[Column] {
         self.complete.get().unwrap_or(&self.input.plan.features)
+    }
+
+    /// What dates each feature holds, if it does.
+    pub fn dates(&self) -> Vec<Option<Dates>> {
+        let plan = &self.input.plan;
+        plan.slots[..plan.features.len()].iter().map(|slot| slot.dates).collect()
     }
 
     /// The name of the target: `label` for labels of another file, `class` for one-hot columns.

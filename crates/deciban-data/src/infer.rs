@@ -1,6 +1,7 @@
 //! What the columns are, from the first block of the input: a column whose cells are all numbers, or
-//! all missing, is a number column; one with many different values of several words is a text; any
-//! other is a category. Typed formats say themselves what is a number.
+//! all missing, is a number column; one of dates with the year first is a number of days; one with many
+//! different values of several words is a text; any other is a category. Typed formats say themselves
+//! what is a number.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::source::{Counter, Purpose, Source};
 use crate::table::{self, Chunk};
-use crate::{jsonl, number, records};
+use crate::{date, jsonl, number, records};
 
 /// What a column seems to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,10 @@ pub(crate) enum Guess {
     Number,
     Category,
     Text,
+    /// Dates that can be read in one way, as numbers.
+    Date,
+    /// Dates of which nobody knows whether the day or the month comes first, as categories.
+    LocalDate,
     /// Cells that are neither; the text says what.
     Unsupported(String),
 }
@@ -105,12 +110,19 @@ fn guess(cells: &Cells, missing: &Missing) -> Guess {
         return Guess::Number;
     }
     let known = |code: &&u32| **code != MISSING && !missing.has(levels.text(**code));
-    category_or_text(levels, codes.iter().filter(known).count())
+    by_levels(levels, codes.iter().filter(known).count(), missing)
 }
 
-/// A text if at least twenty different values stand in more than half of the cells, and have three
-/// words on average.
-pub(crate) fn category_or_text(levels: &Dictionary, cells: usize) -> Guess {
+/// Dates, if all levels are. A text if at least twenty different values stand in more than half of the
+/// cells, and have three words on average. Otherwise a category.
+pub(crate) fn by_levels(levels: &Dictionary, cells: usize, missing: &Missing) -> Guess {
+    let all = |is: fn(&[u8]) -> bool| levels.iter().all(|text| missing.has(text) || is(text.trim_ascii()));
+    if cells > 0 && all(|text| date::days(text).is_some()) {
+        return Guess::Date;
+    }
+    if cells > 0 && all(date::is_local) {
+        return Guess::LocalDate;
+    }
     let words: usize =
         levels.iter().map(|text| text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).count()).sum();
     match levels.len() >= 20 && 2 * levels.len() > cells && words >= 3 * levels.len() {

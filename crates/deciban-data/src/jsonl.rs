@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::cells::{Fault, Missing, NOT_UTF8, Parsed};
 use crate::cut::Cutter;
 use crate::dictionary::Dictionary;
-use crate::infer::{Guess, category_or_text};
+use crate::infer::{Guess, by_levels};
 use crate::layout::Layout;
 use crate::number;
 use crate::plan::Plan;
@@ -148,7 +148,7 @@ pub(crate) fn sample(text: &[u8], missing: &Missing) -> Result<(Vec<String>, Vec
         }
     }
     for (guess, (levels, cells)) in guesses.iter_mut().zip(&strings).filter(|(guess, _)| **guess == Guess::Category) {
-        *guess = category_or_text(levels, *cells);
+        *guess = by_levels(levels, *cells, missing);
     }
     Ok((names, guesses, rows))
 }

@@ -50,6 +50,7 @@ mod cells;
 mod classes;
 mod code;
 mod cut;
+mod date;
 mod decompress;
 mod delimited;
 mod dictionary;
@@ -82,6 +83,7 @@ mod words;
 
 pub use files::{Files, peek_columns};
 pub use options::{Format, Options, Target, Vocabulary};
+pub use plan::Dates;
 
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,29 @@ pub(crate) struct Slot {
     pub is_code: bool,
     /// What makes words of its cells, if they are texts.
     pub tokens: Option<Tokens>,
+    /// What dates its cells seem to be.
+    pub dates: Option<Dates>,
     /// Why its cells must be numbers: ends the error of a cell that is none.
     pub why_number: String,
+}
+
+/// What dates a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dates {
+    /// Year first: numbers, days since 1970-01-01.
+    Days,
+    /// Year last: categories, since the day or the month may come first.
+    Local,
+}
+
+impl Dates {
+    fn of(guess: &Guess, kind: Kind) -> Option<Dates> {
+        match (guess, kind) {
+            (Guess::Date, Kind::Number | Kind::Count) => Some(Dates::Days),
+            (Guess::LocalDate, Kind::Category) => Some(Dates::Local),
+            _ => None,
+        }
+    }
 }
 
 /// The wanted columns: first the features, then the target's, then the weight.
@@ -96,8 +117,8 @@ impl Plan {
             let kind = match (given, guess) {
                 (Some(Kind::Flag), _) => Kind::Category,
                 (Some(kind), _) => kind,
-                (None, Guess::Number) => Kind::Number,
-                (None, Guess::Category) => Kind::Category,
+                (None, Guess::Number | Guess::Date) => Kind::Number,
+                (None, Guess::Category | Guess::LocalDate) => Kind::Category,
                 (None, Guess::Text) => Kind::Text,
                 (_, Guess::Unsupported(what)) => return Err(sample.unsupported(name, what)),
             };
@@ -111,6 +132,7 @@ impl Plan {
             };
             plan.features.push(Column { name: name.clone(), kind, levels: Vec::new() });
             let slot = plan.add(name, position, matches!(kind, Kind::Category | Kind::Text), why);
+            plan.slots[slot].dates = Dates::of(guess, kind).filter(|dates| given.is_none() || *dates == Dates::Days);
             if kind == Kind::Text {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }
@@ -131,6 +153,7 @@ impl Plan {
             let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
             let why = ": the model knows this column as numbers".into();
             let slot = plan.add(&sample.names[position], position, is_code, why);
+            plan.slots[slot].dates = Dates::of(&sample.guesses[position], column.kind);
             if column.kind == Kind::Text {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }
@@ -168,7 +191,7 @@ impl Plan {
     }
 
     fn add(&mut self, name: &str, position: usize, is_code: bool, why_number: String) -> usize {
-        self.slots.push(Slot { name: name.into(), position, is_code, tokens: None, why_number });
+        self.slots.push(Slot { name: name.into(), position, is_code, tokens: None, dates: None, why_number });
         self.slots.len() - 1
     }
 

@@ -1,16 +1,17 @@
 //! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers and
-//! booleans are numbers, strings and dictionaries are categories, nulls are missing.
+//! booleans are numbers, dates and timestamps numbers of days, strings and dictionaries categories; nulls
+//! are missing.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use deciban::Result;
 use deciban::text::Word;
 
 use crate::cells::{Missing, Parsed};
 use crate::dictionary::Dictionary;
-use crate::infer::{Guess, category_or_text};
+use crate::infer::{Guess, by_levels};
 use crate::layout::Layout;
 use crate::plan::Plan;
 
@@ -22,7 +23,7 @@ pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
             let mut levels = Dictionary::default();
             let known = texts.iter().flatten().filter(|text| !missing.has(text.as_bytes()));
             let cells = known.map(|text| levels.code(Word::of(text.as_bytes()))).count();
-            category_or_text(&levels, cells)
+            by_levels(&levels, cells, missing)
         }
         _ => guess,
     }
@@ -32,6 +33,7 @@ fn by_type(data_type: &DataType) -> Guess {
     use DataType::*;
     match data_type {
         Boolean | Null | Float16 | Float32 | Float64 => Guess::Number,
+        Date32 | Date64 | Timestamp(..) => Guess::Date,
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Guess::Number,
         Utf8 | LargeUtf8 | Utf8View => Guess::Category,
         Dictionary(_, values) if !matches!(by_type(values), Guess::Unsupported(_)) => Guess::Category,
@@ -60,6 +62,22 @@ fn push(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Res
         ($($type:ident => $arrow:ty),*) => {
             match array.data_type() {
                 $(DataType::$type => push_numbers::<$arrow>(array, |x| x as f64, |x| x.to_string(), slot, parsed, plan),)*
+                DataType::Date32 => {
+                    push_numbers::<Date32Type>(array, f64::from, |x| x.to_string(), slot, parsed, plan)
+                }
+                DataType::Date64 => push_times::<Date64Type>(array, 1e3, slot, parsed, plan),
+                DataType::Timestamp(TimeUnit::Second, _) => {
+                    push_times::<TimestampSecondType>(array, 1.0, slot, parsed, plan)
+                }
+                DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                    push_times::<TimestampMillisecondType>(array, 1e3, slot, parsed, plan)
+                }
+                DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                    push_times::<TimestampMicrosecondType>(array, 1e6, slot, parsed, plan)
+                }
+                DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                    push_times::<TimestampNanosecondType>(array, 1e9, slot, parsed, plan)
+                }
                 DataType::Float16 => {
                     push_numbers::<Float16Type>(array, |x| x.to_f64(), |x| x.to_f32().to_string(), slot, parsed, plan)
                 }
@@ -90,6 +108,18 @@ fn push_numbers<T: ArrowPrimitiveType>(
         }
     }
     Ok(())
+}
+
+/// Times since 1970-01-01 as days; `per_second` of their units make a second.
+fn push_times<T: ArrowPrimitiveType<Native = i64>>(
+    array: &dyn Array,
+    per_second: f64,
+    slot: usize,
+    parsed: &mut Parsed,
+    plan: &Plan,
+) -> Result<(), Wrong> {
+    let days = |x: i64| x as f64 / (86400.0 * per_second);
+    push_numbers::<T>(array, days, |x| days(x).to_string(), slot, parsed, plan)
 }
 
 fn push_others(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Result<(), Wrong> {

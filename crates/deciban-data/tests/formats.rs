@@ -8,9 +8,9 @@ use std::sync::Arc;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::*;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use common::{Folder, bare, dump, read, target};
-use deciban_data::{Files, Format, Options, Target, peek_columns};
+use deciban_data::{Dates, Files, Format, Options, Target, peek_columns};
 
 const ROWS: [&str; 3] = ["1.5 red 3 =yes", "- blue 4 =no", "-2 - 5 =yes"];
 
@@ -208,14 +208,46 @@ fn parquet_and_arrow() {
 #[test]
 fn types_that_cannot_be_read() {
     let folder = Folder::new();
-    let fields = vec![Field::new("x", DataType::Int32, false), Field::new("when", DataType::Date32, false)];
-    let columns: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(Date32Array::from(vec![1, 2]))];
+    let time = DataType::Time32(TimeUnit::Second);
+    let fields = vec![Field::new("x", DataType::Int32, false), Field::new("when", time, false)];
+    let times = Arc::new(Time32SecondArray::from(vec![1, 2]));
+    let columns: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2])), times];
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
     let path = folder.write("a.parquet", parquet(&batch));
     let message = read(&path, Options::default()).unwrap_err().to_string();
-    assert_eq!(folder.clean(&message), "a.parquet: column `when`: the type Date32 cannot be read: give --ignore when");
+    assert_eq!(
+        folder.clean(&message),
+        "a.parquet: column `when`: the type Time32(s) cannot be read: give --ignore when"
+    );
     let options = Options { ignore: vec!["when".into()], ..Options::default() };
     assert_eq!(read(&path, options).unwrap(), ["1", "2"]);
+}
+
+#[test]
+fn dates_are_days_since_1970() {
+    let folder = Folder::new();
+    let arrays: Vec<ArrayRef> = vec![
+        Arc::new(Date32Array::from(vec![Some(19844), None])),
+        Arc::new(TimestampSecondArray::from(vec![43_200, -86_400])),
+        Arc::new(TimestampMillisecondArray::from(vec![43_200_000, -86_400_000])),
+        Arc::new(TimestampMicrosecondArray::from(vec![43_200_000_000, -86_400_000_000])),
+        Arc::new(TimestampNanosecondArray::from(vec![43_200_000_000_000, -86_400_000_000_000])),
+    ];
+    let field = |(i, array): (usize, &ArrayRef)| Field::new(format!("c{i}"), array.data_type().clone(), true);
+    let schema = Schema::new(arrays.iter().enumerate().map(field).collect::<Vec<_>>());
+    let path = folder.write("a.parquet", parquet(&RecordBatch::try_new(Arc::new(schema), arrays).unwrap()));
+    assert_eq!(read(&path, Options::default()).unwrap(), ["19844 0.5 0.5 0.5 0.5", "- -1 -1 -1 -1"]);
+    // As text, too; what is ambiguous stays a category.
+    let rows = "when,local\n2024-05-01,01/05/2024\n?,02/05/2024\n1969-12-31T12:00,?\n";
+    let path = folder.write("a.csv", rows);
+    assert_eq!(read(&path, Options::default()).unwrap(), ["19844 01/05/2024", "- 02/05/2024", "-0.5 -"]);
+    let jsonl = folder.write("a.jsonl", "{\"when\": \"2024-05-01\"}\n{\"when\": null}\n");
+    assert_eq!(read(&jsonl, Options::default()).unwrap(), ["19844", "-"]);
+    let kinds = vec![("when".into(), deciban::data::Kind::Category)];
+    let rows = read(&path, Options { kinds, columns: Some(vec!["when".into()]), ..Options::default() }).unwrap();
+    assert_eq!(rows, ["2024-05-01", "-", "1969-12-31T12:00"]);
+    let files = Files::open(std::slice::from_ref(&path), Options::default()).unwrap();
+    assert_eq!(files.dates(), [Some(Dates::Days), Some(Dates::Local)]);
 }
 
 fn idx(code: u8, lengths: &[u32], data: &[u8]) -> Vec<u8> {

@@ -16,7 +16,7 @@ use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, Pr
 use crate::describe;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::remarks;
+use crate::remarks::Look;
 
 /// Learn a model from labelled rows, or from statistics files
 #[derive(Args)]
@@ -99,6 +99,7 @@ impl Fit {
         let learner = self.linear.learner(link);
         let mut files = self.columns.open(&self.data, &self.read)?;
         files.make_rereadable()?;
+        let remarks = Look::new(&files)?.remarks(&[]);
         let progress = Progress::watch(&mut files, "reading");
         // Classes and levels turn up as rows are read; the passes that follow need them all.
         files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
@@ -110,6 +111,7 @@ impl Fit {
         let mut files: Files = self.columns.open_again(&self.data, &self.read, &schema)?;
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let prior = self.prior.resolve(model.schema(), model.empirical())?;
         Ok(Model::Logistic(model.with_prior(prior)?))
     }
@@ -192,10 +194,9 @@ pub fn collect(
     read: &ReadArgs,
 ) -> Result<(Generative, Statistics)> {
     let mut files = columns.open(data, read)?;
-    let profiles = files.profiles()?;
-    let learner = generative.learner(model, files.columns(), Seen::Rows(&profiles))?;
-    let spiked = generative.spiked(model, files.columns(), &profiles)?;
-    let remarks = remarks::spikes(files.first_file(), files.columns(), &profiles, &spiked);
+    let look = Look::new(&files)?;
+    let learner = generative.learner(model, files.columns(), Seen::Rows(&look.profiles))?;
+    let remarks = look.remarks(&generative.spiked(model, files.columns(), &look.profiles)?);
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }
