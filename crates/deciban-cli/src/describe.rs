@@ -50,11 +50,25 @@ fn in_words(family: &Value) -> String {
                 Some(step) => step.iter().map(|(name, n)| format!("{} {n}", name.to_uppercase())).collect(),
                 None => plain(step),
             })),
+            ("bins", bins) => parts.push(bins_in_words(bins)),
             (key, Value::Bool(true)) => parts.push(key.replace('_', " ")),
             (key, value) => parts.push(format!("{} {}", key.replace('_', " "), plain(value))),
         }
     }
     parts.join(", ")
+}
+
+/// `{"cuts": [[3.0, 6.0]]}` as `bins at 3, 6`.
+fn bins_in_words(bins: &Value) -> String {
+    let numbers = |cuts: &Value| {
+        let cuts = cuts.as_array().into_iter().flatten().flat_map(|column| column.as_array().into_iter().flatten());
+        cuts.filter_map(Value::as_f64).map(|x| x.to_string()).collect::<Vec<_>>().join(", ")
+    };
+    match (bins.get("cuts"), bins.get("quantiles")) {
+        (Some(cuts), _) => format!("bins at {}", numbers(cuts)),
+        (None, Some(n)) => format!("{n} bins of equal mass"),
+        (None, None) => "bins by description length".into(),
+    }
 }
 
 /// The hyper-parameters for programs: one object per block.

@@ -8,7 +8,7 @@ mod progress;
 mod remarks;
 mod table;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// Probabilistic classification: evidence in decibans, priors and costs at prediction time.
 #[derive(Parser)]
@@ -19,7 +19,10 @@ struct Program {
 }
 
 fn main() {
-    let program = Program::parse();
+    let mut command = Program::command();
+    let matches = command.get_matches_mut();
+    let checked = args::check_models(&mut command, &matches).and_then(|()| Program::from_arg_matches(&matches));
+    let program = checked.unwrap_or_else(|error| error.exit());
     if let Err(error) = program.command.run() {
         // A reader that has seen enough (`| head`) is no failure.
         if matches!(&error, deciban::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe) {

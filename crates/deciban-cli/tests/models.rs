@@ -173,9 +173,21 @@ fn bins_by_hand() {
     // Bins x < 3, 3 <= x < 6, x >= 6 hold 2, 1, 0 rows of a and 0, 1, 3 of b.
     let [low, middle, high] = [[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]].map(|[a, b]| ((a + 1.0) / 6.0) / ((b + 1.0) / 7.0));
     all_close(&evidence(&folder, "new.csv", "a"), &[low, low, middle, middle, high, high].map(decibans));
-    for (bad, told) in [("x", "`x`"), ("x=3,two", "`x=3,two`"), ("x=6,3", "ascend"), ("y=3", "`y`")] {
-        let message = folder.fails(&["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "--bins", bad]);
-        assert!(message.contains(told), "{bad}: {message}");
+    for (bad, told) in [("x", "`x`"), ("x=3,two", "`x=3,two`"), ("x=6,3", "ascend"), ("y=3", "no column `y`")] {
+        for model in ["naive-bayes", "table", "tree"] {
+            let message = folder.fails(&["fit", "t.csv", "-t", "t", "--model", model, "--bins", bad]);
+            assert!(message.starts_with("--bins: ") && message.contains(told), "{bad}: {message}");
+        }
+    }
+    // One column is a table, and a tree, of its bins.
+    for model in ["table", "tree"] {
+        folder.ok(&["fit", "t.csv", "-t", "t", "--model", model, "--bins", "x=3,6", "-o", "m.deciban"]);
+        all_close(&evidence(&folder, "new.csv", "a"), &[low, low, middle, middle, high, high].map(decibans));
+        folder.ok(&["stats", "t.csv", "-t", "t", "--model", model, "--bins", "x=3,6", "-o", "t.stats"]);
+        folder.ok(&["fit", "t.stats", "--model", model, "-o", "m.deciban"]);
+        all_close(&evidence(&folder, "new.csv", "a"), &[low, low, middle, middle, high, high].map(decibans));
+        let message = folder.fails(&["fit", "t.stats", "--model", model, "--bins", "x=4"]);
+        assert!(message.starts_with("--bins: ") && message.contains("settled"), "{message}");
     }
 }
 
@@ -252,6 +264,56 @@ fn adult_as_it_comes() {
     assert_eq!(report["rows"], 16281.0);
     close(report["error_rate"].as_f64().unwrap(), 0.155642, 1e-6);
     close(report["log_loss"].as_f64().unwrap(), 0.390067, 1e-6);
+}
+
+/// λ = (Σx + α/2)/w: 3 events in 2 rows, 1 in 2.
+#[test]
+fn pseudo_counts_of_counts_by_hand() {
+    let folder = Folder::new();
+    folder.write("t.csv", "n,t\n1,a\n2,a\n0,b\n1,b\n");
+    folder.write("new.csv", "n\n4\n");
+    for alpha in [1.0, 0.0, 3.0] {
+        let count = f64::to_string(&alpha);
+        let fit = ["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "--count", "n", "-o", "m.deciban"];
+        folder.ok(&[&fit[..], &["--pseudo-count", &count]].concat());
+        let rate = |events: f64| (events + alpha / 2.0) / 2.0;
+        let llr = 4.0 * (rate(3.0) / rate(1.0)).ln() - rate(3.0) + rate(1.0);
+        all_close(&evidence(&folder, "new.csv", "a"), &[decibans(llr.exp())]);
+    }
+}
+
+#[test]
+fn options_of_another_model_are_refused() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x,c,t\n1,u,a\n2,v,a\n5,u,b\n7,v,b\n4,u,a\n6,v,b\n");
+    folder.ok(&["stats", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "t.stats"]);
+    let cases: [(&str, &[&str], &str); 9] = [
+        ("gaussian", &["--family", "x=gamma"], "naive-bayes"),
+        ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree"),
+        ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog"),
+        ("tree", &["--covariance", "tied"], "gaussian, naive-bayes"),
+        ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog"),
+        ("bernoulli", &["--complement"], "naive-bayes, multinomial"),
+        ("logistic", &["--pseudo-count", "1"], "naive-bayes, bernoulli, multinomial, table, tree"),
+        ("logistic", &["--standardise"], "gaussian, naive-bayes"),
+        ("naive-bayes", &["--solver", "newton"], "logistic, probit, cloglog"),
+    ];
+    for (model, options, takers) in cases {
+        let told = folder.misused(&[&["fit", "t.csv", "-t", "t", "--model", model], options].concat());
+        let expected = format!("error: {} is no option of --model {model}, but of {takers}\n", options[0]);
+        assert!(told.starts_with(&expected), "{told}");
+    }
+    for option in
+        [&["--target", "t"][..], &["--ngrams", "2"], &["--missing", "?"], &["--gaussianise"], &["--folds", "3"]]
+    {
+        let told = folder.misused(&[&["fit", "t.stats", "--model", "naive-bayes"], option].concat());
+        let expected = format!("error: {} was settled when the statistics files were made", option[0]);
+        assert!(told.starts_with(&expected), "{told}");
+    }
+    // What has its default is no option that was given.
+    folder.ok(&["fit", "t.csv", "-t", "t", "--model", "tree", "-o", "m.deciban"]);
+    let message = folder.fails(&["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "--family", "c=gamma"]);
+    assert_eq!(message, "--family: column `c` holds categories, which gamma does not describe");
 }
 
 #[test]

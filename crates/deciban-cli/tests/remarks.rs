@@ -14,7 +14,7 @@ fn remarks(folder: &Folder, args: &[&str]) -> Vec<String> {
 
 /// 120 rows with one column of each sort, and two that are as they should be.
 fn table() -> String {
-    let row = |i: u32| {
+    let row = |i: i32| {
         let (code, day) = (1 + i * i % 5, format!("2024-{:02}-{:02}", 1 + i % 12, 1 + i % 28));
         let local = format!("{:02}/{:02}/2024", 1 + i % 28, 1 + i % 12);
         let (class, x) = (if i % 2 == 0 { "a" } else { "b" }, f64::from(i * 37 % 101) + 0.5 * f64::from(i % 2));
@@ -55,7 +55,7 @@ fn each_column_is_told_once() {
 #[test]
 fn many_columns_are_told_in_one_line() {
     let folder = Folder::new();
-    let row = |i: u32| format!("0,0,0,0,0,{},{}\n", i * 7 % 13, if i % 2 == 0 { "a" } else { "b" });
+    let row = |i: i32| format!("0,0,0,0,0,{},{}\n", i * 7 % 13, if i % 2 == 0 { "a" } else { "b" });
     folder.write("t.csv", format!("a,b,c,d,e,x,t\n{}", (0..40).map(row).collect::<String>()));
     let said = remarks(&folder, &["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"]);
     let expected = "warning: t.csv: columns `a`, `b`, `c` and 2 more: always the same in the first rows, \

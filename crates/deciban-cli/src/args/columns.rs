@@ -83,27 +83,6 @@ impl ColumnArgs {
         })
     }
 
-    /// Columns are settled where statistics are: options that choose them would be ignored.
-    pub fn refuse_beside_statistics(&self) -> Result<()> {
-        let given = [
-            ("--target", self.target.is_some()),
-            ("--versus-rest", self.versus_rest.is_some()),
-            ("--columns", self.columns.is_some()),
-            ("--ignore", !self.ignore.is_empty()),
-            ("--number", !self.number.is_empty()),
-            ("--category", !self.category.is_empty()),
-            ("--flag", !self.flag.is_empty()),
-            ("--count", !self.count.is_empty()),
-            ("--text", !self.text.is_empty()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => {
-                Err(Error::parameter(name, "statistics files have their columns settled: drop the option"))
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Whether the order of the classes is free to be sorted.
     pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
         self.versus_rest.is_none() && read.one_hot_target.is_none()

@@ -27,7 +27,7 @@ pub struct GenerativeArgs {
     /// naive-bayes: another family for a column: gamma, log-normal, histogram, ...
     #[arg(long, value_name = "COLUMN=FAMILY", value_delimiter = ',')]
     family: Vec<String>,
-    /// Cut points of a number, as COLUMN=400,800,1200; otherwise bins are found where they are needed
+    /// naive-bayes, table, tree: cut points of a number, as COLUMN=400,800,1200; otherwise they are found
     #[arg(long, value_name = "COLUMN=CUTS")]
     bins: Vec<String>,
     /// Leave out words that occur less often
@@ -62,7 +62,7 @@ impl GenerativeArgs {
         let learner = match model {
             "gaussian" => Generative::gaussian(columns, gaussian.family())?.gaussianise(gaussian.gaussianise()),
             "naive-bayes" => {
-                let mut bayes = self.naive_bayes()?;
+                let mut bayes = self.naive_bayes(columns)?;
                 match seen {
                     Seen::Rows(profiles) => drop(bayes.settle(columns, profiles)),
                     Seen::Blocks(blocks) => bayes.follow(blocks, columns),
@@ -73,8 +73,13 @@ impl GenerativeArgs {
             }
             "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
             _ => {
+                let cuts = self.cuts(columns)?;
+                if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {
+                    let message = format!("the statistics files of a {model} have their bins settled: drop the option");
+                    return Err(Error::parameter("--bins", message));
+                }
                 let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
-                learner.discretise(Binning::Mdl)
+                learner.discretise(Binning::Mdl).cuts(cuts)?
             }
         };
         Ok(learner.folds(gaussian.folds()?, gaussian.seed()))
@@ -83,7 +88,7 @@ impl GenerativeArgs {
     /// The numbers that a model takes for histograms since no Gaussian describes them.
     pub fn spiked(&self, model: &str, columns: &[Column], profiles: &[Profile]) -> Result<Vec<usize>> {
         match model {
-            "naive-bayes" => Ok(self.naive_bayes()?.settle(columns, profiles)),
+            "naive-bayes" => Ok(self.naive_bayes(columns)?.settle(columns, profiles)),
             _ => Ok(Vec::new()),
         }
     }
@@ -106,21 +111,36 @@ impl GenerativeArgs {
         }
     }
 
-    fn naive_bayes(&self) -> Result<NaiveBayes> {
+    /// The given cuts of numbers, by name.
+    fn cuts(&self, columns: &[Column]) -> Result<Vec<(String, Vec<f64>)>> {
+        let refuse = |message: String| Err(Error::parameter("--bins", message));
+        let mut all = Vec::new();
+        for pair in &self.bins {
+            let usage = || Error::parameter("--bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
+            let (name, cuts) = pair.rsplit_once('=').ok_or_else(usage)?;
+            let cuts = cuts.split(',').map(|x| x.trim().parse().map_err(|_| usage())).collect::<Result<_>>()?;
+            match columns.iter().find(|column| column.name == name) {
+                None => return refuse(format!("there is no column `{name}`")),
+                Some(column) if !column.is_numeric() => {
+                    return refuse(format!("column `{name}` does not hold numbers"));
+                }
+                Some(_) => all.push((name.to_string(), cuts)),
+            }
+        }
+        Ok(all)
+    }
+
+    fn naive_bayes(&self, columns: &[Column]) -> Result<NaiveBayes> {
         let mut families = Vec::new();
         for pair in &self.family {
             let usage = || Error::parameter("--family", format!("`{pair}` is not of the form COLUMN=FAMILY"));
             let (column, family) = pair.rsplit_once('=').ok_or_else(usage)?;
             families.push((column.to_string(), AnyFamily::named(family)?));
         }
-        for pair in &self.bins {
-            let usage = || Error::parameter("--bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
-            let (column, cuts) = pair.rsplit_once('=').ok_or_else(usage)?;
-            let cuts: Vec<f64> =
-                cuts.split(',').map(|x| x.trim().parse().map_err(|_| usage())).collect::<Result<_>>()?;
-            families.retain(|(name, _)| name != column);
+        for (column, cuts) in self.cuts(columns)? {
+            families.retain(|(name, _)| *name != column);
             let bins = Binning::Cuts(vec![cuts]);
-            families.push((column.to_string(), AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
+            families.push((column, AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
         }
         let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
         Ok(NaiveBayes { gaussian: self.gaussian.family(), joint_numbers, pseudo_count, families })

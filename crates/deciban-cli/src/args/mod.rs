@@ -5,6 +5,7 @@ mod columns;
 mod gaussian;
 mod generative;
 mod linear;
+mod models;
 mod read;
 mod texts;
 
@@ -12,6 +13,7 @@ pub use application::{DecisionArgs, PriorArg};
 pub use columns::ColumnArgs;
 pub use generative::{GENERATIVE, GenerativeArgs, Seen};
 pub use linear::{LINEAR, LinearArgs};
+pub use models::check as check_models;
 pub use read::{ReadArgs, open_for_model};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -81,7 +81,6 @@ impl Fit {
     fn generative(&self) -> Result<Model> {
         let (learner, statistics) = match statistics_files(&self.data)? {
             Some(statistics) => {
-                self.columns.refuse_beside_statistics()?;
                 let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
                 (self.generative.learner(&self.model, columns, seen)?, statistics)
             }
@@ -158,15 +157,18 @@ fn models() -> PossibleValuesParser {
     PossibleValuesParser::new(GENERATIVE.into_iter().chain(LINEAR.map(|(name, _)| name)))
 }
 
+/// Whether a path is a statistics file. What is called one is opened as one, so that its own fault is told.
+pub fn is_statistics(path: &str) -> bool {
+    let named = Path::new(path).extension().is_some_and(|e| e == "stats");
+    named || Archive::kind_of(path).as_deref() == Some("statistics")
+}
+
 /// The merged statistics, if the data are statistics files.
 fn statistics_files(data: &[String]) -> Result<Option<Statistics>> {
-    let is_statistics = |path: &String| Archive::kind_of(path).as_deref() == Some("statistics");
-    // What is called a statistics file is opened as one, so that its own fault is told.
-    let named = |path: &String| Path::new(path).extension().is_some_and(|e| e == "stats");
-    if !data.iter().any(|path| is_statistics(path) || named(path)) {
+    if !data.iter().any(|path| is_statistics(path)) {
         return Ok(None);
     }
-    match data.iter().find(|path| !is_statistics(path) && !named(path)) {
+    match data.iter().find(|path| !is_statistics(path)) {
         Some(table) => Err(Error::Schema(format!(
             "`{table}` is no statistics file, others are: make one of it with `deciban stats`"
         ))),

@@ -10,6 +10,8 @@ mod predict;
 mod sample;
 mod stats;
 
+pub use fit::is_statistics;
+
 use deciban::Result;
 
 /// Every subcommand, in the order of the help.

@@ -50,6 +50,11 @@ pub trait ExponentialFamily: Clone + Debug + Send + Sync + 'static {
         0.0
     }
 
+    /// The same family with another number of events that the prior adds, if it has one.
+    fn with_events(self, _events: f64) -> Self {
+        self
+    }
+
     /// Refuses hyper-parameters out of range.
     fn check(&self) -> Result<()> {
         Ok(())
@@ -387,6 +392,10 @@ impl<E: ExponentialFamily> Family for E {
             }
         }
         Ok(())
+    }
+
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        self.with_events(pseudo_count / 2.0)
     }
 
     fn fit(&self, classes: &[Sums<E>], names: Names<'_>) -> Result<Independent<E>> {

@@ -25,7 +25,8 @@ use crate::numerics::{Random, itakura_saito, ln_gamma, stirling_rest};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Poisson {
-    /// α: events that the prior adds to each class.
+    /// α: events that the prior adds to each class; half of the pseudo-count that categories have, so
+    /// that their default of 1 is Jeffreys' ½ here, and 0 is maximum likelihood for both.
     pub pseudo_count: f64,
 }
 
@@ -73,6 +74,10 @@ impl ExponentialFamily for Poisson {
 
     fn contains(x: f64) -> bool {
         x >= 0.0 && x.fract() == 0.0
+    }
+
+    fn with_events(self, events: f64) -> Self {
+        Poisson { pseudo_count: events }
     }
 
     fn check(&self) -> Result<()> {

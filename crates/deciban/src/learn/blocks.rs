@@ -36,6 +36,27 @@ fn usual(kind: Kind) -> &'static str {
     }
 }
 
+/// Whether a family describes what a column holds.
+fn takes(family: &AnyFamily, column: &Column) -> bool {
+    match family {
+        AnyFamily::Categorical(_) | AnyFamily::Table(_) | AnyFamily::Tree(_) => {
+            matches!(column.kind, Kind::Category | Kind::Flag)
+        }
+        AnyFamily::Multinomial(_) | AnyFamily::Bernoulli(_) => column.is_numeric() || column.kind == Kind::Text,
+        _ => column.is_numeric(),
+    }
+}
+
+fn held(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number => "numbers",
+        Kind::Category => "categories",
+        Kind::Flag => "flags",
+        Kind::Count => "counts",
+        Kind::Text => "texts",
+    }
+}
+
 impl NaiveBayes {
     /// Gives number columns without a named family a histogram if [one value](Profile::is_spiked) takes
     /// at least half of the cells, which no Gaussian describes: 0 for most and thousands for a few.
@@ -81,9 +102,14 @@ impl NaiveBayes {
 
     /// The blocks of these columns.
     pub fn blocks(&self, columns: &[Column]) -> Result<Vec<Block>> {
-        for (name, _) in &self.families {
-            if !columns.iter().any(|c| c.name == *name) {
+        for (name, family) in &self.families {
+            let Some(column) = columns.iter().find(|c| c.name == *name) else {
                 return Err(Error::parameter("--family", format!("there is no column `{name}`")));
+            };
+            if !takes(family, column) {
+                let (what, family) = (held(column.kind), family.name());
+                let message = format!("column `{name}` holds {what}, which {family} does not describe");
+                return Err(Error::parameter("--family", message));
             }
         }
         let chosen = |c: &usize| {
@@ -218,6 +244,9 @@ mod tests {
         let families = vec![("gian".to_string(), AnyFamily::named("gamma").unwrap())];
         let error = NaiveBayes { families, ..NaiveBayes::default() }.blocks(&columns()).unwrap_err().to_string();
         assert_eq!(error, "--family: there is no column `gian`");
+        let families = vec![("job".to_string(), AnyFamily::named("gamma").unwrap())];
+        let error = NaiveBayes { families, ..NaiveBayes::default() }.blocks(&columns()).unwrap_err().to_string();
+        assert_eq!(error, "--family: column `job` holds categories, which gamma does not describe");
         let error = counted(&columns(), &AnyFamily::named("bernoulli").unwrap()).unwrap_err().to_string();
         assert!(error.contains("column `job` holds categories"), "{error}");
         assert!(AnyFamily::named("gauss").is_err());

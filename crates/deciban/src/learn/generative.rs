@@ -21,6 +21,7 @@ pub struct Generative {
     blocks: Vec<Block>,
     gaussianise: bool,
     bins: Option<Binning>,
+    cuts: Vec<(String, Vec<f64>)>,
     folds: usize,
     seed: u64,
 }
@@ -45,13 +46,20 @@ impl Generative {
 
     /// Blocks as [`blocks`](super::blocks) makes them.
     pub fn of_blocks(blocks: Vec<Block>) -> Self {
-        Generative { blocks, gaussianise: false, bins: None, folds: 1, seed: 0 }
+        Generative { blocks, gaussianise: false, bins: None, cuts: Vec::new(), folds: 1, seed: 0 }
     }
 
     /// Cuts the numbers of each block into bins first, at the price of one more pass.
     pub fn discretise(mut self, bins: Binning) -> Self {
         self.bins = Some(bins);
         self
+    }
+
+    /// Cuts these columns, by name, at given points instead, where numbers are cut into bins.
+    pub fn cuts(mut self, cuts: Vec<(String, Vec<f64>)>) -> Result<Self> {
+        Binning::Cuts(cuts.iter().map(|(_, cuts)| cuts.clone()).collect()).check()?;
+        self.cuts = cuts;
+        Ok(self)
     }
 
     /// Maps each number through its empirical distribution to a normal one first, at the price of
@@ -78,7 +86,7 @@ impl Generative {
         if let Some(binning) = &self.bins {
             let columns = engine.schema()?.columns().to_vec();
             for block in &mut blocks {
-                block.discretise = find_bins(binning, block, &columns, engine)?;
+                block.discretise = find_bins(binning, &self.cuts, block, &columns, engine)?;
             }
         }
         if self.gaussianise {
@@ -115,8 +123,15 @@ impl Generative {
     }
 }
 
-/// The bins of a block's numbers, from one pass that sketches them class by class.
-fn find_bins(binning: &Binning, block: &Block, columns: &[Column], engine: &impl Engine) -> Result<Option<Discretise>> {
+/// The bins of a block's numbers, from one pass that sketches them class by class; given cuts stay, between
+/// the ends that were found.
+fn find_bins(
+    binning: &Binning,
+    cuts: &[(String, Vec<f64>)],
+    block: &Block,
+    columns: &[Column],
+    engine: &impl Engine,
+) -> Result<Option<Discretise>> {
     let is_number = |c: usize| matches!(columns[c].kind, Kind::Number | Kind::Count) && columns[c].levels.is_empty();
     let places: Vec<usize> = (0..block.columns.len()).filter(|&j| is_number(block.columns[j])).collect();
     if places.is_empty() {
@@ -125,7 +140,12 @@ fn find_bins(binning: &Binning, block: &Block, columns: &[Column], engine: &impl
     let numbers = places.iter().map(|&j| block.columns[j]).collect();
     let family = AnyFamily::Histogram(Histogram { bins: binning.clone(), ..Histogram::default() });
     let pass = Summarise { blocks: vec![Block::new(numbers, columns, family)], folds: 1, seed: 0 };
-    let found = Discretise::from_statistics(binning, &engine.run(&pass)?.block(0)?)?;
+    let mut found = Discretise::from_statistics(binning, &engine.run(&pass)?.block(0)?)?;
+    for (j, &place) in places.iter().enumerate() {
+        if let Some((_, cuts)) = cuts.iter().find(|(name, _)| *name == block.names[place]) {
+            found = found.with_cuts(j, cuts)?;
+        }
+    }
     found.among(block.columns.len(), &places).map(Some)
 }
 

@@ -44,6 +44,15 @@ impl Discretise {
         Ok(Discretise { columns: (0..width).map(bins).collect::<Result<_>>()? })
     }
 
+    /// The same with other cuts in a column that has bins, between its least and its greatest value.
+    pub fn with_cuts(mut self, column: usize, cuts: &[f64]) -> Result<Self> {
+        if let Some(Some(bins)) = self.columns.get_mut(column) {
+            let (low, high) = (bins.edges(0).0, bins.edges(bins.count() - 1).1);
+            *bins = Bins::new(cuts.to_vec(), Some(low), Some(high))?;
+        }
+        Ok(self)
+    }
+
     /// The same bins at these places among `width` columns; the others pass through.
     pub fn among(&self, width: usize, places: &[usize]) -> Result<Self> {
         Error::check_shape("places of the columns with bins", self.columns.len(), places.len())?;
@@ -112,6 +121,15 @@ mod tests {
             archive.put("state.edges", &[edges.len()], &edges).unwrap();
             assert!(Discretise::load(&archive, "state").is_err());
         }
+    }
+
+    #[test]
+    fn given_cuts_keep_the_ends() {
+        let found = Discretise::new(vec![Some(Bins::new(vec![2.0], Some(1.0), Some(5.0)).unwrap()), None]);
+        let given = found.with_cuts(0, &[3.0, 4.0]).unwrap().with_cuts(1, &[9.0]).unwrap();
+        let bins = Bins::new(vec![3.0, 4.0], Some(1.0), Some(5.0)).unwrap();
+        assert_eq!(given, Discretise::new(vec![Some(bins), None]));
+        assert!(given.with_cuts(0, &[4.0, 3.0]).is_err());
     }
 
     #[test]

@@ -1,0 +1,113 @@
+//! Which model takes which options, in one place. What the chosen model does not take is a mistake of
+//! usage, never ignored; so is, beside statistics files, what was settled when they were made.
+//!
+//! A new model is one line of [`MODELS`]; a new option a name in one of the groups above it. Options in
+//! no group are for all models.
+
+use clap::ArgMatches;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+
+use crate::cmd::is_statistics;
+
+type Group = &'static [&'static str];
+
+const GAUSSIAN: Group = &[
+    "covariance",
+    "estimator",
+    "shrinkage",
+    "pooling",
+    "sparse_precision",
+    "standardise",
+    "gaussianise",
+    "pca",
+    "lda",
+];
+const FOLDS: Group = &["folds", "seed"];
+const PSEUDO_COUNT: Group = &["pseudo_count"];
+const LEVELS: Group = &["refuse_unseen"];
+const MIXED: Group = &["joint_numbers", "family"];
+const BINS: Group = &["bins"];
+const WORDS: Group = &["min_count", "complement"];
+const LINEAR: Group = &["weight_decay", "solver", "no_standardise"];
+const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
+
+/// The models, and the groups of options that each takes.
+const MODELS: &[(&str, &[Group])] = &[
+    ("gaussian", &[GAUSSIAN, FOLDS]),
+    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, TEXTS]),
+    ("bernoulli", &[FOLDS, PSEUDO_COUNT, TEXTS]),
+    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
+    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
+    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
+    ("logistic", &[LINEAR, TEXTS]),
+    ("probit", &[LINEAR, TEXTS]),
+    ("cloglog", &[LINEAR, TEXTS]),
+];
+
+/// What statistics files have settled, besides all options under these headings.
+const SETTLED: [&str; 3] = ["gaussianise", "folds", "seed"];
+const SETTLED_HEADINGS: [&str; 3] = ["Columns", "Texts", "Reading"];
+
+/// Refuses options that the chosen model, or the data, make meaningless.
+pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+    // `predict` has a model, too: a file.
+    let Ok(Some(model)) = given.try_get_one::<String>("model") else { return Ok(()) };
+    let Some(command) = program.find_subcommand_mut(name) else { return Ok(()) };
+    let told = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
+    let from_statistics = match given.try_get_many::<String>("data") {
+        Ok(Some(mut data)) => name == "fit" && data.any(|path| is_statistics(path)),
+        _ => false,
+    };
+    let mut fault = None;
+    for arg in command.get_arguments().filter(|arg| told(arg.get_id().as_str())) {
+        let id = arg.get_id().as_str();
+        let option = arg.get_long().unwrap_or(id);
+        let is_settled = SETTLED.contains(&id) || arg.get_help_heading().is_some_and(|h| SETTLED_HEADINGS.contains(&h));
+        if from_statistics && is_settled {
+            fault = Some(format!("--{option} was settled when the statistics files were made: drop the option"));
+            break;
+        }
+        let takers: Vec<&str> = takers(id);
+        if !takers.is_empty() && !takers.contains(&model.as_str()) {
+            fault = Some(format!("--{option} is no option of --model {model}, but of {}", takers.join(", ")));
+            break;
+        }
+    }
+    match fault {
+        None => Ok(()),
+        Some(message) => Err(command.error(ErrorKind::ArgumentConflict, message)),
+    }
+}
+
+/// The models that take an option which not all take.
+fn takers(id: &str) -> Vec<&'static str> {
+    let takes = |groups: &[Group]| groups.iter().any(|group| group.contains(&id));
+    MODELS.iter().filter(|(_, groups)| takes(groups)).map(|(model, _)| *model).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_model_has_a_line_and_every_option_exists() {
+        let program = crate::Program::command();
+        let fit = program.find_subcommand("fit").unwrap();
+        let argument = |id: &str| fit.get_arguments().find(|arg| arg.get_id() == id);
+        for model in argument("model").unwrap().get_possible_values() {
+            assert!(MODELS.iter().any(|(name, _)| *name == model.get_name()), "{}", model.get_name());
+        }
+        for id in MODELS.iter().flat_map(|(_, groups)| groups.iter()).copied().flatten().chain(&SETTLED) {
+            assert!(argument(id).is_some(), "there is no option {id}");
+        }
+        // Every option of a model's own belongs to a group.
+        let own = ["Gaussian", "Discrete and mixed", "Logistic", "Texts"];
+        for arg in fit.get_arguments().filter(|arg| arg.get_help_heading().is_some_and(|h| own.contains(&h))) {
+            assert!(!takers(arg.get_id().as_str()).is_empty(), "{} is in no group", arg.get_id());
+        }
+    }
+}
