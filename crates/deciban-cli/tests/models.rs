@@ -143,9 +143,10 @@ fn an_unseen_level_has_the_share_of_one_without_rows_or_is_refused() {
         folder.ok(&fit);
         all_close(&evidence(&folder, "new.csv", "a"), &[decibans((1.0 / 6.0) / (1.0 / 5.0))]);
         folder.ok(&[&fit[..], &["--refuse-unseen"]].concat());
-        let (code, _, stderr) = folder.run(&["predict", "m.deciban", "new.csv"]);
-        assert_eq!(code, 1, "{model}");
-        assert!(stderr.contains("column `x`") && stderr.contains("row 1"), "{model}: {stderr}");
+        let message = folder.fails(&["predict", "m.deciban", "new.csv"]);
+        let expected = "new.csv:2: column `x`: the level was not in the training data; \
+                        fit with it, or without --refuse-unseen";
+        assert_eq!(message, expected, "{model}");
         // A missing cell is no unseen level.
         folder.write("missing.csv", "x\n?\n");
         all_close(&evidence(&folder, "missing.csv", "a"), &[0.0]);
@@ -280,6 +281,35 @@ fn pseudo_counts_of_counts_by_hand() {
         let llr = 4.0 * (rate(3.0) / rate(1.0)).ln() - rate(3.0) + rate(1.0);
         all_close(&evidence(&folder, "new.csv", "a"), &[decibans(llr.exp())]);
     }
+}
+
+#[test]
+fn cells_that_a_family_does_not_describe_are_named_with_their_line() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x,t\n1,a\n2,a\n\"-3\",b\n4,b\n");
+    let fit = ["fit", "t.csv", "-t", "t", "--model"];
+    for (options, told) in [
+        (&["naive-bayes", "--family", "x=gamma"][..], "-3 is not one of the"),
+        (&["naive-bayes", "--family", "x=log-normal"], "-3 is not one of the"),
+        (&["naive-bayes", "--count", "x"], "-3 is not one of the"),
+        (&["multinomial"], "-3 is not a count"),
+    ] {
+        let message = folder.fails(&[&fit[..], options].concat());
+        assert!(message.starts_with("t.csv:4: column `x`: ") && message.contains(told), "{message}");
+    }
+    // What was printed before the fault stays; of a fault in the first rows there is nothing.
+    folder.write("good.csv", "x,t\n1,a\n2,a\n3,b\n5,b\n");
+    folder.ok(&["fit", "good.csv", "-t", "t", "--model", "naive-bayes", "--family", "x=gamma", "-o", "m.deciban"]);
+    let message = folder.fails(&["predict", "m.deciban", "t.csv"]);
+    assert!(message.starts_with("t.csv:4: column `x`: -3"), "{message}");
+    assert!(folder.fails(&["predict", "m.deciban", "t.csv", "-o", "p.csv"]).starts_with("t.csv:4:"));
+    let many = (0..300_000).map(|i| if i == 299_998 { "0\n" } else { "2\n" });
+    folder.write("many.csv", format!("x\n{}", many.collect::<String>()));
+    let (code, stdout, stderr) = folder.run(&["predict", "m.deciban", "many.csv"]);
+    assert!(code == 1 && stderr.starts_with("deciban: many.csv:300000: column `x`: 0 is not"), "{stderr}");
+    assert!(stdout.is_empty() || stdout.starts_with("decision,") && stdout.lines().count() < 300_000);
+    folder.write("none.csv", "x\n");
+    assert!(folder.run(&["predict", "m.deciban", "none.csv"]).2.contains("there are no rows"));
 }
 
 #[test]

@@ -90,6 +90,7 @@ impl Block {
             Error::Infinite { column, row } => {
                 (*row, column.clone(), "the number is infinite; mark it as missing or remove the row".to_string())
             }
+            Error::Cell { column, row, message } => (*row, column.clone(), message.clone()),
             Error::Weight { row, weight } => {
                 let column = plan.weight.map(|slot| plan.slots[slot].name.clone()).unwrap_or_default();
                 let message = match weight.is_nan() {

@@ -63,6 +63,16 @@ pub enum Error {
         /// The row, counted from 1 within its input.
         row: u64,
     },
+    /// A cell does not hold what its family describes.
+    #[error("column `{column}`, row {row}: {message}")]
+    Cell {
+        /// The column's name.
+        column: String,
+        /// The row, counted from 1 within its input.
+        row: u64,
+        /// What is wrong, and what to do.
+        message: String,
+    },
     /// A row weight is negative, infinite or not a number.
     #[error("row {row}: the weight {weight} is not a finite number of at least 0")]
     Weight {

@@ -70,18 +70,20 @@ impl Predict {
         let failed = |e: std::io::Error| Error::io(&target, e.kind().into());
         let mut undefined = 0;
         let mut write_all = |out: &mut dyn Write| -> Result<()> {
-            if !form.json {
-                writeln!(out, "{}", form.names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(","))
-                    .map_err(failed)?;
-            }
+            // Not before the first rows: if these fail, nothing is printed that looks like an answer.
+            let mut header = match form.json {
+                true => String::new(),
+                false => form.names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(",") + "\n",
+            };
             files.map_in_order(
                 |batch| form.rows(batch),
                 |(text, zero_over_zero)| {
                     undefined += zero_over_zero;
+                    let text = std::mem::take(&mut header) + &text;
                     out.write_all(text.as_bytes()).map_err(failed)
                 },
             )?;
-            out.flush().map_err(failed)
+            out.write_all(header.as_bytes()).and_then(|()| out.flush()).map_err(failed)
         };
         match &self.output {
             None => write_all(&mut std::io::BufWriter::new(std::io::stdout().lock()))?,

@@ -47,15 +47,13 @@ pub(super) fn levels_in(codes: &[u32], x: &Cells<'_>, name: &str) -> Result<usiz
         UNSEEN => "its level is not among the column's levels".to_string(),
         code => format!("its level has the number {code}, and {MOST_LEVELS} are too many to learn from"),
     };
-    Err(Error::Schema(format!("column `{name}`, row {}: {why}", x.row_number(i) + 1)))
+    Err(Error::Cell { column: name.into(), row: x.row_number(i) + 1, message: why })
 }
 
 /// The error of a level that training never saw, where [`Unseen::Error`] asks for it.
 pub(super) fn refuse_unseen(name: &str, row: u64) -> Error {
-    Error::Schema(format!(
-        "column `{name}`, row {}: the level was not in the training data; fit with it, or without --refuse-unseen",
-        row + 1
-    ))
+    let message = "the level was not in the training data; fit with it, or without --refuse-unseen".into();
+    Error::Cell { column: name.into(), row: row + 1, message }
 }
 
 /// The error of a class without any cell to estimate from.

@@ -273,12 +273,12 @@ fn check_domain<E: ExponentialFamily>(column: &[f64], x: &Cells<'_>, name: &str)
     if column[i].is_infinite() {
         return Err(Error::Infinite { column: name.into(), row });
     }
-    Err(Error::Schema(format!(
-        "column `{name}`, row {row}: {} is not one of the {} of this family; \
-         give --family '{name}=gaussian' or --family '{name}=histogram'",
+    let message = format!(
+        "{} is not one of the {} of this family; give --family '{name}=gaussian' or --family '{name}=histogram'",
         column[i],
         E::DOMAIN
-    )))
+    );
+    Err(Error::Cell { column: name.into(), row, message })
 }
 
 /// How a column's name stands at its place.

@@ -122,6 +122,9 @@ impl Block {
         map.apply(&mut tile, &mut log_jacobian)?;
         cells.read_weights(&mut weights);
         let mut mapped = Batch::new(tile.rows()).column_major(tile.data(), tile.width())?;
+        if let Rows::Range(range) = &rows {
+            mapped = mapped.first_row(batch.row_number(range.start));
+        }
         if cells.weighted() {
             mapped = mapped.weights(&weights)?;
         }

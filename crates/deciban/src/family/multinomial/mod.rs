@@ -302,7 +302,8 @@ fn no_count(column: &str, row: u64, count: f64) -> Error {
     match count {
         f64::INFINITY => Error::Infinite { column, row: row + 1 },
         _ => {
-            Error::Schema(format!("column `{column}`, row {}: {count} is not a count: counts are at least 0", row + 1))
+            let message = format!("{count} is not a count: counts are at least 0");
+            Error::Cell { column, row: row + 1, message }
         }
     }
 }
