@@ -34,6 +34,36 @@ fn folds_settle_what_is_left_to_auto() {
     assert_ne!(from_stats["options"]["shrinkage"], "auto");
 }
 
+/// The parts meet levels and words in other orders; the whole is one after the other.
+#[test]
+fn folds_are_those_of_levels_and_words_not_of_their_codes() {
+    let folder = Folder::new();
+    let row = |i: i32| {
+        let (colour, size) = (["red", "green", "blue"][(i * i % 3) as usize], ["s", "m", "?", "l"][(i % 4) as usize]);
+        let note = ["to be or not", "not to be", "be quick"][(i % 3) as usize];
+        format!("{colour},{size},{note},{}\n", if i % 5 < 2 { "a" } else { "b" })
+    };
+    let header = "colour,size,note,t\n";
+    let (first, second): (String, String) = ((0..60).map(row).collect(), (60..120).rev().map(row).collect());
+    folder.write("a.csv", format!("{header}{first}"));
+    folder.write("b.csv", format!("{header}{second}"));
+    folder.write("ab.csv", format!("{header}{first}{second}"));
+    let options = ["-t", "t", "--text", "note", "--model", "naive-bayes", "--folds", "4"];
+    for part in ["a", "b", "ab"] {
+        let (data, stats) = (format!("{part}.csv"), format!("{part}.stats"));
+        folder.ok(&[&["stats", &data, "-o", &stats], &options[..]].concat());
+    }
+    folder.ok(&["merge", "a.stats", "b.stats", "-o", "merged.stats"]);
+    assert_eq!(folder.read("merged.stats"), folder.read("ab.stats"));
+    // What is in another fold there could not be taken away.
+    folder.ok(&["forget", "ab.stats", "b.stats", "-o", "rest.stats"]);
+    let predict = |stats: &str| {
+        folder.ok(&["fit", stats, "--model", "naive-bayes", "-o", "m.deciban"]);
+        folder.table(&["predict", "m.deciban", "ab.csv", "--evidence"])
+    };
+    same_predictions(&predict("rest.stats"), &predict("a.stats"), 1e-9);
+}
+
 #[test]
 fn variances_alone_are_enough_for_diagonal_models() {
     let folder = Folder::new();

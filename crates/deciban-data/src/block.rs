@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use deciban::data::{Batch, MISSING};
+use deciban::data::{Batch, MISSING, MISSING_HASH, level_hash};
 use deciban::{Error, Result};
 
 use crate::cells::{Cells, Parsed};
@@ -24,9 +24,27 @@ pub(crate) struct Block {
     pub maps: Vec<(usize, Vec<u32>)>,
     /// Class codes from another file.
     pub labels: Option<Vec<u32>>,
+    /// For slots with codes or words: what each cell holds, if a pass wants to know.
+    pub hashes: Vec<(usize, Vec<u64>)>,
 }
 
 impl Block {
+    /// Hashes the cells of levels and texts; before their codes are [replaced](Block::recode).
+    pub fn hash(&mut self, plan: &Plan) {
+        for (slot, cells) in self.parsed.cells[..plan.features.len()].iter_mut().enumerate() {
+            let hashes = match cells {
+                Cells::Codes { codes, levels } => {
+                    let level = |text| if plan.missing.has(text) { MISSING_HASH } else { level_hash(text) };
+                    let levels: Vec<u64> = levels.iter().map(level).collect();
+                    codes.iter().map(|code| levels.get(*code as usize).copied().unwrap_or(MISSING_HASH)).collect()
+                }
+                Cells::Words(words) => std::mem::take(&mut words.hashes),
+                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) => continue,
+            };
+            self.hashes.push((slot, hashes));
+        }
+    }
+
     /// Replaces the block's own codes by those of the whole input.
     pub fn recode(&mut self) {
         for (slot, map) in self.maps.drain(..) {
@@ -51,6 +69,9 @@ impl Block {
                 Cells::Texts(_) => return Err(Error::Schema("texts whose words were not counted".into())),
                 Cells::Bytes { start, stride } => batch.strided(&self.parsed.matrix[..], *start, *stride as isize)?,
             };
+        }
+        for (slot, hashes) in &self.hashes {
+            batch = batch.hashes(*slot, hashes)?;
         }
         if let Some(Cells::Codes { codes, .. }) = plan.class.map(|slot| &self.parsed.cells[slot]) {
             batch = batch.classes(codes)?;

@@ -54,7 +54,16 @@ impl Place {
         self.blocks += 1;
         self.rows += parsed.rows as u64;
         self.line = line + parsed.line_count;
-        Ok(Block { index, first_row, first_line: line, layout, parsed, maps: Vec::new(), labels: None })
+        Ok(Block {
+            index,
+            first_row,
+            first_line: line,
+            layout,
+            parsed,
+            maps: Vec::new(),
+            labels: None,
+            hashes: Vec::new(),
+        })
     }
 }
 

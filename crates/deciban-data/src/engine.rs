@@ -29,6 +29,9 @@ impl Engine for Files {
             }
             let observe = |(statistic, share): (&mut P::Statistic, Vec<Block>)| {
                 for mut block in share {
+                    if pass.wants_hashes() {
+                        block.hash(plan);
+                    }
                     block.recode();
                     let observed = block.with_batch(plan, |batch| {
                         (0..batch.rows())

@@ -77,6 +77,8 @@ pub(crate) struct Words {
     counts: Vec<u32>,
     /// Row `i` has `indices[offsets[i]..offsets[i + 1]]`.
     offsets: Vec<usize>,
+    /// For each row, the sum of its words' hashes.
+    pub hashes: Vec<u64>,
 }
 
 impl Words {
@@ -97,17 +99,25 @@ impl Words {
                     String::from_utf8_lossy(text)
                 }
             };
+            let mut sum = 0u64;
             match vocabulary {
                 Vocabulary::Hashed(bits) => {
-                    tokens.for_each_word(&text, |word| words.indices.push((word.hash() >> (64 - bits)) as u32));
+                    tokens.for_each_word(&text, |word| {
+                        sum = sum.wrapping_add(word.hash());
+                        words.indices.push((word.hash() >> (64 - bits)) as u32);
+                    });
                 }
                 Vocabulary::Words(levels) => {
-                    tokens.for_each_word(&text, |word| queue.push(word));
+                    tokens.for_each_word(&text, |word| {
+                        sum = sum.wrapping_add(word.hash());
+                        queue.push(word);
+                    });
                     if queue.words.len() >= FULL {
                         words.look_up(&mut queue, levels);
                     }
                 }
             }
+            words.hashes.push(sum);
             words.offsets.push(words.indices.len() + queue.words.len());
         }
         if let Vocabulary::Words(levels) = vocabulary {

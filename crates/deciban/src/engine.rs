@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Batch, MISSING, Profile, Schema};
+use crate::data::{Batch, MISSING, Profile, Schema, row_hashes};
 use crate::error::{Error, Result};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
@@ -54,6 +54,11 @@ impl<'a> Memory<'a> {
 impl Engine for Memory<'_> {
     fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
         let rows = self.batch.rows();
+        let hashes = if pass.wants_hashes() { row_hashes(self.schema.columns(), &self.batch) } else { Vec::new() };
+        let mut batch = self.batch.clone();
+        for (column, hashes) in &hashes {
+            batch = batch.hashes(*column, hashes)?;
+        }
         let stripes = stripes(pass.size()).min(rows.div_ceil(CHUNK)).max(1);
         let length = rows.div_ceil(stripes).max(1);
         let parts: Vec<Result<P::Statistic>> = (0..stripes)
@@ -62,7 +67,7 @@ impl Engine for Memory<'_> {
                 let mut statistic = pass.empty();
                 let end = rows.min((stripe + 1) * length);
                 for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
-                    pass.observe(&mut statistic, &self.batch.slice(start..end.min(start + CHUNK)))?;
+                    pass.observe(&mut statistic, &batch.slice(start..end.min(start + CHUNK)))?;
                 }
                 Ok(statistic)
             })

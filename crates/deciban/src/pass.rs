@@ -23,6 +23,11 @@ pub trait Pass: Stored + Send + Sync + 'static {
 
     /// About how many bytes one statistic takes: engines keep fewer of the large ones.
     fn size(&self) -> usize;
+
+    /// Whether it tells rows apart by what they hold, and wants [hashes](Batch::hashes) of levels and texts.
+    fn wants_hashes(&self) -> bool {
+        false
+    }
 }
 
 /// A pass and its statistic, with their types erased: what a distributed engine drives.

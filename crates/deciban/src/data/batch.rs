@@ -188,7 +188,7 @@ pub enum View<'a> {
 
 impl View<'_> {
     /// What a cell holds, as bits: a number widened to `f64`, or a code; `None` for counts.
-    pub(crate) fn bits(&self, row: usize) -> Option<u64> {
+    fn bits(&self, row: usize) -> Option<u64> {
         match self {
             View::Numbers(numbers) => {
                 let mut cell = [0.0];
@@ -218,12 +218,14 @@ pub struct Batch<'a> {
     classes: Option<&'a [u32]>,
     pub(super) weights: Option<&'a [f64]>,
     folds: Option<&'a [u32]>,
+    /// By the place of their column.
+    hashes: Vec<(usize, &'a [u64])>,
 }
 
 impl<'a> Batch<'a> {
     /// A batch of `rows` rows, still without columns.
     pub fn new(rows: usize) -> Self {
-        Batch { rows, first_row: 0, columns: Vec::new(), classes: None, weights: None, folds: None }
+        Batch { rows, first_row: 0, columns: Vec::new(), classes: None, weights: None, folds: None, hashes: Vec::new() }
     }
 
     /// Adds a contiguous column of numbers.
@@ -304,6 +306,22 @@ impl<'a> Batch<'a> {
         Ok(self)
     }
 
+    /// Sets the hash of each cell of a column of levels or texts, by [what it holds](super::level_hash):
+    /// codes are those of one input, and would tell equal rows of two inputs apart.
+    pub fn hashes(mut self, column: usize, hashes: &'a [u64]) -> Result<Self> {
+        Error::check_shape("hashes of cells", self.rows, hashes.len())?;
+        self.hashes.push((column, hashes));
+        Ok(self)
+    }
+
+    /// What a cell holds, as 64 bits: its hash, or a number, or a code; `None` for texts without a hash.
+    pub(crate) fn bits(&self, column: usize, row: usize) -> Option<u64> {
+        match self.hashes.iter().find(|(place, _)| *place == column) {
+            Some((_, hashes)) => Some(hashes[row]),
+            None => self.columns[column].bits(row),
+        }
+    }
+
     /// Says which row of the whole input the batch begins with, counted from 0.
     pub fn first_row(mut self, first_row: u64) -> Self {
         self.first_row = first_row;
@@ -362,6 +380,7 @@ impl<'a> Batch<'a> {
             classes: self.classes.map(|c| &c[range.clone()]),
             weights: self.weights.map(|w| &w[range.clone()]),
             folds: self.folds.map(|f| &f[range.clone()]),
+            hashes: self.hashes.iter().map(|(column, hashes)| (*column, &hashes[range.clone()])).collect(),
         }
     }
 }

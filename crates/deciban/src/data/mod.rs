@@ -4,12 +4,15 @@
 
 mod batch;
 mod cells;
+mod hashes;
 mod profile;
 mod schema;
 mod tile;
 
 pub use batch::{Batch, Sparse, Strided, Value, Values, View};
 pub use cells::{Cells, Rows};
+pub(crate) use hashes::row_hashes;
+pub use hashes::{MISSING_HASH, level_hash};
 pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
 pub use tile::Tile;

@@ -219,11 +219,11 @@ impl Summarise {
 }
 
 impl Summarise {
-    /// A hash of the row's numbers and levels; of its place where it has none.
+    /// A hash of the row's numbers, levels and words; of its place where it has none.
     fn fingerprint(&self, batch: &Batch<'_>, row: usize) -> u64 {
         let mut mixed = None;
         for column in self.blocks.iter().flat_map(|block| &block.columns) {
-            if let Some(bits) = batch.view(*column).bits(row) {
+            if let Some(bits) = batch.bits(*column, row) {
                 mixed = Some(hash(mixed.unwrap_or(self.seed), bits));
             }
         }
@@ -243,6 +243,10 @@ impl Pass for Summarise {
         // A handful of classes: how many there are is not known before the rows are read.
         let per_class: usize = self.blocks.iter().map(|block| block.family.size(block.columns.len())).sum();
         per_class * self.folds * 8
+    }
+
+    fn wants_hashes(&self) -> bool {
+        self.folds > 1
     }
 
     fn observe(&self, summary: &mut Summary, batch: &Batch<'_>) -> Result<()> {
@@ -502,6 +506,26 @@ mod tests {
         let seen = block.seen_columns(schema().columns());
         assert_eq!(seen[0], schema().columns()[0]);
         assert_eq!(seen[1].levels, ["<400", "400..800", "800..1200", ">=1200"]);
+    }
+
+    #[test]
+    fn folds_do_not_depend_on_the_codes_of_levels() {
+        let rows_by_fold = |levels: [&str; 3], codes: [u32; 40]| {
+            let levels = levels.map(String::from).to_vec();
+            let rooms = Column { name: "rooms".into(), kind: Kind::Category, levels };
+            let schema = Schema::new(vec![rooms], "kind", ["flat", "house"].map(String::from).to_vec()).unwrap();
+            let classes: Vec<u32> = (0..40).map(|i| i / 20).collect();
+            let batch = Batch::new(40).codes(&codes).unwrap().classes(&classes).unwrap();
+            let family = AnyFamily::named("categorical").unwrap();
+            let pass = Summarise { blocks: vec![Block { family, ..block(&[0], None) }], folds: 7, seed: 1 };
+            let summary = Memory::new(schema, batch).unwrap().run(&pass).unwrap();
+            summary.groups.iter().map(|group| group.rows).collect::<Vec<_>>()
+        };
+        let codes: [u32; 40] = std::array::from_fn(|i| if i % 9 == 8 { MISSING } else { (i * i % 3) as u32 });
+        let other = codes.map(|code| if code == MISSING { MISSING } else { 2 - code });
+        let folds = rows_by_fold(["one", "two", "more"], codes);
+        assert_eq!(folds, rows_by_fold(["more", "two", "one"], other));
+        assert_ne!(folds, rows_by_fold(["one", "two", "more"], other));
     }
 
     #[test]
