@@ -134,6 +134,38 @@ fn pseudo_counts_by_hand() {
 }
 
 #[test]
+fn pseudo_counts_of_the_classes_by_hand() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x,t\n1,a\n2,a\n4,a\n3,b\n5,b\n2,b\n1,b\n7,b\n");
+    for model in ["gaussian", "logistic"] {
+        let fit = ["fit", "t.csv", "-t", "t", "--model", model, "--json"];
+        let prior = |options: &[&str]| numbers(&folder.json(&[&fit[..], options].concat())["prior"]);
+        all_close(&prior(&[]), &[3.0 / 8.0, 5.0 / 8.0]);
+        all_close(&prior(&["--prior-pseudo-count", "2"]), &[5.0 / 12.0, 7.0 / 12.0]);
+        all_close(&prior(&["--prior-pseudo-count", "2", "--prior", "b=0.9"]), &[0.1, 0.9]);
+        for wrong in [&["--prior-pseudo-count=-1"][..], &["--prior-pseudo-count", "1", "--prior", "uniform"]] {
+            let message = folder.fails(&[&fit[..], wrong].concat());
+            assert!(message.starts_with("--prior-pseudo-count: "), "{message}");
+        }
+    }
+}
+
+/// A level that no class has, by maximum likelihood: 0/0 in every command that would need the posterior.
+#[test]
+fn what_is_impossible_in_every_class_is_told() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x,t\nu,a\nu,a\nv,a\nv,b\nw,b\n");
+    folder.write("new.csv", "x,t\nv,a\nzebra,b\n");
+    folder.ok(&["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "--pseudo-count", "0", "-o", "m.deciban"]);
+    let (code, stdout, stderr) = folder.run(&["predict", "m.deciban", "new.csv"]);
+    assert!(code == 0 && stderr.contains("every class with a prior above 0: 1; their posterior is 0/0"), "{stderr}");
+    assert_eq!(stdout.lines().nth(2), Some(",,"));
+    let report = folder.json(&["evaluate", "m.deciban", "new.csv", "--json"]);
+    assert_eq!((report["undefined"].as_f64(), report["errors"].as_f64()), (Some(1.0), Some(1.0)));
+    assert!(folder.ok(&["evaluate", "m.deciban", "new.csv"]).contains("0/0"));
+}
+
+#[test]
 fn an_unseen_level_has_the_share_of_one_without_rows_or_is_refused() {
     let folder = Folder::new();
     folder.write("t.csv", "x,t\nu,a\nu,a\nv,a\nv,b\nw,b\n");

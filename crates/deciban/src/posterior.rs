@@ -44,6 +44,23 @@ impl Prior {
         Ok(Prior { probabilities: weights.iter().map(|w| w / sum).collect() })
     }
 
+    /// The same after `pseudo_count` more rows of each class, if `weight` of them are behind it: the posterior
+    /// mean under a symmetric Dirichlet distribution, (w πₖ + α)/(w + Kα).
+    ///
+    /// ```
+    /// use deciban::posterior::Prior;
+    /// // Three rows of one class and none of the other, and one more of each.
+    /// let prior = Prior::from_weights(&[3.0, 0.0])?.with_pseudo_count(3.0, 1.0)?;
+    /// assert_eq!(prior.probabilities(), [0.8, 0.2]);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn with_pseudo_count(&self, weight: f64, pseudo_count: f64) -> Result<Self> {
+        if !(pseudo_count >= 0.0 && pseudo_count.is_finite()) {
+            return Err(Error::parameter("--prior-pseudo-count", "give a number of 0 or more"));
+        }
+        Prior::from_weights(&self.probabilities.iter().map(|p| weight * p + pseudo_count).collect::<Vec<_>>())
+    }
+
     /// Every class alike: the posterior then follows the likelihood (the ML rule).
     pub fn uniform(classes: usize) -> Self {
         Prior { probabilities: vec![1.0 / classes as f64; classes] }

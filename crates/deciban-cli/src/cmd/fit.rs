@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use deciban::engine::Engine;
 use deciban::file::Archive;
 use deciban::learn::{Classifier, Generative, Learner, Link, Model, Statistics, Summarise};
+use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::Files;
 use serde_json::json;
@@ -42,6 +43,9 @@ pub struct Fit {
     /// The model's default prior: empirical (of the training data), uniform, or CLASS=P,...
     #[arg(long, default_value = "empirical")]
     prior: PriorArg,
+    /// Rows that are added to every class for the empirical prior; 0 is maximum likelihood
+    #[arg(long, value_name = "A", default_value_t = 0.0)]
+    prior_pseudo_count: f64,
     /// Print what was learned as JSON
     #[arg(long)]
     json: bool,
@@ -87,7 +91,7 @@ impl Fit {
             None => collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?,
         };
         let model = learner.fit(&statistics)?;
-        let prior = self.prior.resolve(model.schema(), model.empirical())?;
+        let prior = self.prior_of(&model, statistics.summary().weights().iter().sum())?;
         Ok(Model::Generative(model.with_prior(prior)?))
     }
 
@@ -111,8 +115,17 @@ impl Fit {
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        let prior = self.prior.resolve(model.schema(), model.empirical())?;
+        let prior = self.prior_of(&model, model.fit().weight)?;
         Ok(Model::Logistic(model.with_prior(prior)?))
+    }
+
+    /// The model's default prior, if `weight` rows are behind it.
+    fn prior_of(&self, model: &impl Classifier, weight: f64) -> Result<Prior> {
+        if self.prior_pseudo_count != 0.0 && matches!(self.prior, PriorArg::Uniform) {
+            return Err(Error::parameter("--prior-pseudo-count", "a uniform prior has no rows to add to"));
+        }
+        let empirical = model.empirical().with_pseudo_count(weight, self.prior_pseudo_count)?;
+        self.prior.resolve(model.schema(), &empirical)
     }
 
     fn tell(&self, model: &Model, seconds: f64) -> Result<()> {
