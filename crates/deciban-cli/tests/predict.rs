@@ -249,3 +249,36 @@ fn an_output_that_fails_halfway_leaves_no_file() {
     let message = folder.fails(&["predict", "wine.deciban", "long.csv", "-o", "out.csv"]);
     assert!(message.starts_with("long.csv:200002: column `Hue`: `dark` is not a number"), "{message}");
 }
+
+/// Files that are no tables are texts to a model of one text.
+#[test]
+fn letters_and_folders_of_letters() {
+    let folder = Folder::new();
+    folder.write("mail.tsv", "spam\tWin win cash\nham\thome cash\n");
+    let fit = ["fit", "mail.tsv", "--no-header", "--no-quotes", "-t", "c0", "--text", "c1", "--model", "multinomial"];
+    folder.ok(&[&fit[..], &["-o", "m.deciban"]].concat());
+    let at = folder.command(&[]).get_current_dir().unwrap().to_path_buf();
+    std::fs::create_dir(at.join("inbox")).unwrap();
+    let letters =
+        [("letter.txt", "Win, win\nand \"cash\" it"), ("inbox/a.txt", "come home\n"), ("inbox/b, c.eml", "win")];
+    for (name, text) in letters {
+        folder.write(name, text);
+    }
+    let found = folder.ok(&["predict", "m.deciban", "letter.txt", "inbox"]);
+    // The same texts as rows of a table.
+    folder.write("rows.csv", "c1\n\"Win, win\nand \"\"cash\"\" it\"\ncome home\nwin\n");
+    let rows = folder.ok(&["predict", "m.deciban", "rows.csv"]);
+    let names = ["file", "letter.txt", "inbox/a.txt", "\"inbox/b, c.eml\""];
+    let expected: String = names.iter().zip(rows.lines()).map(|(name, row)| format!("{name},{row}\n")).collect();
+    assert_eq!(found, expected);
+    let json = folder.ok(&["predict", "m.deciban", "inbox", "--json"]);
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["file"], &first["decision"]), (&"inbox/a.txt".into(), &"ham".into()));
+    // A file with the column in its first line is a table, whatever its name.
+    folder.write("table.txt", "c1\nwin\nhome\n");
+    assert_eq!(folder.table(&["predict", "m.deciban", "table.txt"]).header, ["decision", "p(ham)", "p(spam)"]);
+    // Other models take tables only.
+    folder.write("t.csv", "x,t\n1,a\n2,a\n4,b\n5,b\n");
+    folder.ok(&["fit", "t.csv", "-t", "t", "-o", "numbers.deciban"]);
+    assert!(folder.fails(&["predict", "numbers.deciban", "inbox"]).contains("this is a folder"));
+}

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::classes::Levels;
 use crate::code::Names;
+use crate::document::{are_documents, only_text, texts_of};
 use crate::folder::CLASS;
 use crate::infer::sample;
 use crate::labels;
@@ -54,7 +55,7 @@ const BLOCK: usize = 1 << 20;
 
 /// The names of the columns of the input, with target and weight. Standard input is not used up.
 pub fn peek_columns(paths: &[String], options: &Options) -> Result<Vec<String>> {
-    Ok(sample(&find(paths)?, options)?.names)
+    Ok(sample(&find(paths, false)?, options)?.names)
 }
 
 impl Files {
@@ -63,7 +64,7 @@ impl Files {
     /// Each of `paths` is a file, a glob, a folder with a folder of texts for each class (the target is
     /// `class` then, unless told), or `-` for standard input.
     pub fn open(paths: &[String], mut options: Options) -> Result<Files> {
-        let sources = find(paths)?;
+        let sources = find(paths, false)?;
         if options.target == Target::None && sources.iter().all(|source| source.folder().is_some()) {
             options.target = Target::Column(CLASS.into());
         }
@@ -92,13 +93,20 @@ impl Files {
     /// Columns are looked up by name, or by place where there is no header; others are left out.
     /// A class that the schema does not know is an error; a level or word that it does not know gets the
     /// code [`UNSEEN`](deciban::data::UNSEEN). Texts are read as the schema says, or
-    /// else with the tokeniser of `options`.
+    /// else with the tokeniser of `options`. Where the schema is one text, files that are no tables, and
+    /// folders of them, are texts themselves, a row each.
     pub fn open_as(paths: &[String], mut options: Options, schema: &Schema) -> Result<Files> {
         if let Some(reading) = schema.reading() {
             options.tokeniser = reading.tokeniser.clone();
             options.vocabulary.hashed_bits = reading.hashed_bits;
         }
-        let sources = find(paths)?;
+        let text = only_text(schema);
+        let sources = find(paths, text.is_some())?;
+        if let Some(column) = text
+            && are_documents(&sources, &options, column)?
+        {
+            options.documents = Some(column.into());
+        }
         let sample = sample(&sources, &options)?;
         let plan = Plan::of_schema(&sample, &options, schema)?;
         // What was fitted as one class against the rest is evaluated so.
@@ -142,6 +150,18 @@ impl Files {
     pub fn first_file(&self) -> &str {
         // There is at least one source.
         &self.input.sources[0].name
+    }
+
+    /// The file of each row, if each is a text of its own.
+    pub fn documents(&self) -> Result<Option<Vec<String>>> {
+        if self.input.options.documents.is_none() {
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        for source in &self.input.sources {
+            files.extend(texts_of(source)?.into_iter().map(|(path, _)| path.display().to_string()));
+        }
+        Ok(Some(files))
     }
 
     /// Whether the input has a column of this name, wanted or not.

@@ -2,6 +2,8 @@
 //! the name of its folder in the column `class`. Classes and files come in the order of their names;
 //! the files of a chunk are read where it is parsed, in parallel. Files whose names begin with a dot,
 //! and files that lie beside the folders of the classes, are left out.
+//!
+//! [Documents](crate::document) are rows of the same sort without a class.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,6 +15,7 @@ use deciban::Result;
 
 use crate::cells::Parsed;
 use crate::decompress::decompress;
+use crate::document::texts_of;
 use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::source::{Counter, Source};
@@ -25,7 +28,8 @@ pub(crate) const CLASS: &str = "class";
 const MOST: usize = 4096;
 
 struct Folder {
-    names: [String; 2],
+    /// The class, if there is one, and the text.
+    names: Vec<String>,
     classes: Arc<Vec<String>>,
     /// The place of the class, the file and its size.
     files: std::vec::IntoIter<(usize, PathBuf, u64)>,
@@ -64,8 +68,27 @@ pub(crate) fn open(path: &Path, source: &Source, counter: &Counter) -> Result<Bo
         Ok(())
     };
     find().map_err(|e| source.failed(e))?;
-    let names = [CLASS, "text"].map(String::from);
+    let names = [CLASS, "text"].map(String::from).to_vec();
     Ok(Box::new(Folder { names, classes: Arc::new(classes), files: files.into_iter(), counter: counter.clone() }))
+}
+
+/// Texts without a class, in a column of this name.
+pub(crate) fn open_documents(column: &str, source: &Source, counter: &Counter) -> Result<Box<dyn Table>> {
+    let files: Vec<_> = texts_of(source)?.into_iter().map(|(path, size)| (0, path, size)).collect();
+    let (names, classes) = (vec![column.to_string()], Arc::default());
+    Ok(Box::new(Folder { names, classes, files: files.into_iter(), counter: counter.clone() }))
+}
+
+/// The files of a folder and their sizes, by name.
+pub(crate) fn files_in(path: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+    let mut files = Vec::new();
+    for entry in entries(path)? {
+        let metadata = fs::metadata(&entry)?;
+        if metadata.is_file() {
+            files.push((entry, metadata.len()));
+        }
+    }
+    Ok(files)
 }
 
 /// What lies in a folder, by name, without what is hidden.
@@ -118,10 +141,10 @@ pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
     let mut text = Vec::new();
     for (class, path) in &texts.files {
         let mut read = || -> Result<(), String> {
-            if let Some(Some(slot)) = layout.slots.first() {
-                parsed.push_text(*slot, texts.classes[*class].as_bytes(), plan)?;
+            if let ([Some(slot), _], Some(class)) = (&layout.slots[..], texts.classes.get(*class)) {
+                parsed.push_text(*slot, class.as_bytes(), plan)?;
             }
-            if let Some(Some(slot)) = layout.slots.get(1) {
+            if let Some(Some(slot)) = layout.slots.last() {
                 text.clear();
                 let file = File::open(path).and_then(|file| decompress(Box::new(file)));
                 let read = file.and_then(|mut file| file.read_to_end(&mut text));

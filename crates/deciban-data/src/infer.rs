@@ -89,7 +89,11 @@ fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing
             let guesses = batch.columns().iter().map(|column| records::guess(column.as_ref(), missing)).collect();
             Ok((names.to_vec(), guesses, batch.num_rows()))
         }
-        Chunk::Texts(texts) => Ok((names.to_vec(), vec![Guess::Category, Guess::Text], texts.rows())),
+        Chunk::Texts(texts) => {
+            // A text, behind its class if it has one.
+            let guess = |i: usize| if i + 1 < names.len() { Guess::Category } else { Guess::Text };
+            Ok((names.to_vec(), (0..names.len()).map(guess).collect(), texts.rows()))
+        }
         Chunk::JsonLines(text) => jsonl::sample(&text, missing),
         chunk @ Chunk::Delimited(..) => {
             let plan = Plan::texts(names);

@@ -12,7 +12,7 @@ use crate::table::{self, Chunk};
 
 /// Opens the labels for data that is read with `options`.
 pub(crate) fn open(path: &str, options: &Options) -> Result<Input> {
-    let sources = find(&[path.to_string()])?;
+    let sources = find(&[path.to_string()], false)?;
     let mut options = Options {
         // Those of the data; the labels' format comes from their own name.
         format: None,

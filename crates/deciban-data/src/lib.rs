@@ -54,6 +54,7 @@ mod date;
 mod decompress;
 mod delimited;
 mod dictionary;
+mod document;
 mod engine;
 mod files;
 mod folder;

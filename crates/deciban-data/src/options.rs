@@ -133,6 +133,8 @@ pub struct Options {
     pub weight: Option<String>,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
+    /// Each file is one text, the only cell of a row, in a column of this name.
+    pub documents: Option<String>,
     /// What the words of texts are.
     pub tokeniser: Tokeniser,
     /// How they are numbered.
@@ -158,6 +160,7 @@ impl Default for Options {
             versus_rest: None,
             weight: None,
             unlabelled: false,
+            documents: None,
             tokeniser: Tokeniser::default(),
             vocabulary: Vocabulary::default(),
         }

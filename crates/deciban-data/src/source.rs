@@ -36,8 +36,9 @@ pub(crate) enum Purpose {
 /// Counts the bytes of the (compressed) input, for a progress bar.
 pub(crate) type Counter = Arc<AtomicU64>;
 
-/// The sources that `paths` mean, in their order; the files of a glob are sorted.
-pub(crate) fn find(paths: &[String]) -> Result<Vec<Source>> {
+/// The sources that `paths` mean, in their order; the files of a glob are sorted. A folder must have
+/// folders, one for each class, unless it may be `flat`.
+pub(crate) fn find(paths: &[String], flat: bool) -> Result<Vec<Source>> {
     if paths.is_empty() {
         return Err(Error::parameter("DATA", "give at least one file, or - for standard input"));
     }
@@ -64,7 +65,7 @@ pub(crate) fn find(paths: &[String]) -> Result<Vec<Source>> {
     if sources.iter().filter(|s| matches!(s.place, Place::Once(_))).count() > 1 {
         return Err(Error::parameter("DATA", "standard input (-) can be given only once"));
     }
-    sources.iter().try_for_each(Source::check)?;
+    sources.iter().try_for_each(|source| source.check(flat))?;
     Ok(sources)
 }
 
@@ -86,13 +87,13 @@ impl Source {
         Source::new(path.display().to_string(), Place::Path(path))
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self, flat: bool) -> Result<()> {
         let Place::Path(path) = &self.place else { return Ok(()) };
         let metadata = std::fs::metadata(path).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => refuse(&self.name, "there is no such file".into()),
             _ => Error::io(path, e),
         })?;
-        match metadata.is_dir() && !has_folders(path) {
+        match metadata.is_dir() && !flat && !has_folders(path) {
             true => Err(refuse(
                 &self.name,
                 format!(
@@ -101,6 +102,14 @@ impl Source {
                 ),
             )),
             false => Ok(()),
+        }
+    }
+
+    /// Where it is, unless it is standard input.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Path(path) => Some(path),
+            Place::Once(_) => None,
         }
     }
 

@@ -63,6 +63,9 @@ const LOOK: usize = 1 << 16;
 
 /// Opens a file of any format, or a folder.
 pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter: &Counter) -> Result<Box<dyn Table>> {
+    if let Some(column) = &options.documents {
+        return folder::open_documents(column, source, counter);
+    }
     if let Some(path) = source.folder() {
         return folder::open(path, source, counter);
     }

@@ -22,11 +22,12 @@ use crate::table::exact;
   deciban predict wine.deciban new.csv
   deciban predict wine.deciban new.csv --prior Barolo=0.1 --evidence
   deciban predict cancer.deciban new.csv --costs 'malignant>benign=1000' --reject 0.2
+  deciban predict spam.deciban letter.txt inbox
   cat new.csv | deciban predict wine.deciban - --json")]
 pub struct Predict {
     /// A model file
     model: PathBuf,
-    /// Tables: files, globs, or - for standard input
+    /// Tables: files, globs, or - for standard input; for a model of one text also texts and folders of texts
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// Add the log-likelihood ratio of each class against the others, in decibans
@@ -57,13 +58,15 @@ struct Form {
     risk: bool,
     json: bool,
     names: Vec<String>,
+    /// The file of each row, if each is a text of its own.
+    documents: Option<Vec<String>>,
 }
 
 impl Predict {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
         let mut files = open_for_model(&self.data, &self.read, model.schema(), false)?;
-        let form = self.form(model)?;
+        let form = self.form(model, files.documents()?)?;
         let _progress = Progress::watch(&mut files, "predicting");
         let target = self.output.clone().unwrap_or("standard output".into());
         // The kind alone: the system's word may name the temporary file.
@@ -104,13 +107,14 @@ impl Predict {
         Ok(())
     }
 
-    fn form(&self, model: Model) -> Result<Form> {
+    fn form(&self, model: Model, documents: Option<Vec<String>>) -> Result<Form> {
         if self.density && matches!(model, Model::Logistic(_)) {
             let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
             return Err(Error::parameter("--density", message));
         }
         let schema = model.schema();
-        let mut names = vec!["decision".to_string()];
+        let mut names: Vec<String> = documents.iter().map(|_| "file".to_string()).collect();
+        names.push("decision".into());
         names.extend(schema.classes().iter().map(|c| format!("p({c})")));
         if self.evidence {
             names.extend(schema.classes().iter().map(|c| format!("evidence({c})")));
@@ -124,7 +128,7 @@ impl Predict {
         let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
         let costs = self.decision.costs(schema)?;
         let (evidence, density, json) = (self.evidence, self.density, self.json);
-        Ok(Form { prior, costs, evidence, density, risk: self.decision.has_costs(), json, names, model })
+        Ok(Form { prior, costs, evidence, density, risk: self.decision.has_costs(), json, names, documents, model })
     }
 }
 
@@ -142,15 +146,21 @@ impl Form {
             if self.evidence {
                 numbers.extend((0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))));
             }
+            // Every document has its name, in the order of the rows.
+            let file = self.documents.as_ref().and_then(|files| files.get(batch.row_number(row) as usize));
             numbers.extend(density.get(row));
             numbers.extend(self.risk.then_some(decision.risk));
             if self.json {
                 let values = numbers.iter().map(|x| json!(x));
                 let decided = decision.action.map_or(Value::Null, |_| json!(action));
-                let object: Map<String, Value> =
-                    self.names.iter().cloned().zip(std::iter::once(decided).chain(values)).collect();
+                let values = file.map(|file| json!(file)).into_iter().chain([decided]).chain(values);
+                let object: Map<String, Value> = self.names.iter().cloned().zip(values).collect();
                 text += &Value::Object(object).to_string();
             } else {
+                if let Some(file) = file {
+                    text += &quoted(file);
+                    text.push(',');
+                }
                 text += &quoted(action);
                 for x in numbers {
                     text.push(',');
