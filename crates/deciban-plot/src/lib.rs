@@ -27,6 +27,8 @@
 //! assert!(svg.starts_with("<svg") && png.starts_with(b"\x89PNG"));
 //! ```
 
+pub mod chart;
+
 mod axis;
 mod figure;
 mod font;

@@ -1,0 +1,29 @@
+//! Charts of plain arrays, a file each. Every one takes what a caller has computed and gives a
+//! [`Figure`](crate::Figure) that can still be changed.
+
+mod bayes_error;
+mod confusion;
+mod contour;
+mod curves;
+mod densities;
+mod learning;
+mod ledger;
+mod regions;
+mod reliability;
+mod surface;
+
+pub use bayes_error::{BayesError, bayes_error};
+pub use confusion::confusion;
+pub use contour::contour;
+pub use curves::{ErrorCurve, det, roc};
+pub use densities::{Sample, densities, levels};
+pub use learning::{LearningCurve, learning};
+pub use ledger::ledger;
+pub use regions::{Cloud, Ellipse, Regions, regions};
+pub use reliability::{Reliability, reliability};
+pub use surface::{Grid, surface};
+
+/// A share in per cent for alt texts.
+fn percent(x: f64) -> String {
+    format!("{}%", crate::scale::plain(100.0 * x))
+}
