@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod describe;
+mod figures;
 mod output;
 mod progress;
 mod remarks;

@@ -69,6 +69,12 @@ impl Figure {
         }
     }
 
+    /// Another title.
+    pub fn title(mut self, text: &str) -> Self {
+        self.title = text.into();
+        self
+    }
+
     /// A second line below the title.
     pub fn subtitle(mut self, text: &str) -> Self {
         self.subtitle = text.into();
@@ -84,6 +90,12 @@ impl Figure {
     /// The axis to the right.
     pub fn x(mut self, axis: Axis) -> Self {
         self.x = axis;
+        self
+    }
+
+    /// Without the label of the axis to the right, where the title says it.
+    pub fn bare_x(mut self) -> Self {
+        self.x.label.clear();
         self
     }
 

@@ -47,7 +47,9 @@ impl Image {
         for row in self.pixels.chunks(self.width.max(1)) {
             rows.push(0); // no filter
             match &palette {
-                Some(palette) => rows.extend(row.iter().map(|p| palette.numbers[p])),
+                Some(palette) => row.chunk_by(|a, b| a == b).for_each(|run| {
+                    rows.extend(std::iter::repeat_n(palette.numbers[&run[0]], run.len()));
+                }),
                 None => row.iter().for_each(|p| rows.extend(&p[..if opaque { 3 } else { 4 }])),
             }
         }
@@ -71,7 +73,10 @@ impl Image {
 
     fn palette(&self) -> Option<Palette> {
         let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
-        self.pixels.iter().for_each(|p| *counts.entry(*p).or_default() += 1);
+        // Runs of one colour are counted at once.
+        for run in self.pixels.chunk_by(|a, b| a == b) {
+            *counts.entry(run[0]).or_default() += run.len();
+        }
         let mut colours: Vec<[u8; 4]> = counts.keys().copied().collect();
         // A stable sort: of equally frequent colours the smaller comes first.
         colours.sort_by_key(|c| std::cmp::Reverse(counts[c]));

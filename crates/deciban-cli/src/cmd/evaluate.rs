@@ -10,6 +10,7 @@ use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::figures::{Use, report};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::table::{Table, count, number, percent};
@@ -20,7 +21,8 @@ use crate::table::{Table, count, number, percent};
   deciban evaluate wine.deciban test.csv
   deciban evaluate mnist.deciban t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz \\
       --prior uniform
-  deciban evaluate cancer.deciban test.csv --costs 'malignant>benign=1000' --json")]
+  deciban evaluate cancer.deciban test.csv --costs 'malignant>benign=1000' --json
+  deciban evaluate wine.deciban test.csv --report wine.html")]
 pub struct Evaluate {
     /// A model file
     model: PathBuf,
@@ -30,6 +32,9 @@ pub struct Evaluate {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+    /// Draw everything into one page that opens offline
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     decision: DecisionArgs,
     #[command(flatten)]
@@ -62,7 +67,13 @@ impl Evaluate {
             true => say!("{:#}", to_json(&total, &prior)),
             false => say!("{}", to_text(&total, &prior, self.decision.has_costs()).trim_end()),
         }
-        Ok(())
+        match &self.report {
+            Some(path) => {
+                let used = Use { model: &model, prior: &prior, costs: &costs };
+                report(path, &self.model, &self.data, &self.read, &used)
+            }
+            None => Ok(()),
+        }
     }
 }
 

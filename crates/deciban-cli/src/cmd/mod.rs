@@ -6,6 +6,7 @@ mod fit;
 mod forget;
 mod inspect;
 mod merge;
+mod plot;
 mod predict;
 mod sample;
 mod stats;
@@ -20,6 +21,7 @@ pub enum Command {
     Fit(fit::Fit),
     Predict(predict::Predict),
     Evaluate(evaluate::Evaluate),
+    Plot(plot::Plot),
     Inspect(inspect::Inspect),
     Sample(sample::Sample),
     Stats(stats::Stats),
@@ -34,6 +36,7 @@ impl Command {
             Command::Fit(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Evaluate(command) => command.run(),
+            Command::Plot(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Sample(command) => command.run(),
             Command::Stats(command) => command.run(),

@@ -33,10 +33,12 @@ pub fn confusion(classes: &[String], actions: &[String], counts: &[Vec<f64>]) ->
                 .opacity(0.06 + 0.54 * share);
             let written = crate::scale::plain(count.round());
             if cell >= 50.0 {
-                figure = figure
-                    .label(x, y - 0.13, &written, Anchor::Middle)
-                    .label(x, y + 0.17, &percent(share), Anchor::Middle)
-                    .paint(Paint::Muted);
+                figure = figure.label(x, y - 0.13, &written, Anchor::Middle).label(
+                    x,
+                    y + 0.17,
+                    &percent(share),
+                    Anchor::Middle,
+                );
             } else if cell >= 24.0 {
                 figure = figure.label(x, y, &written, Anchor::Middle);
             }

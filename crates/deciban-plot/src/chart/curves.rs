@@ -18,8 +18,8 @@ pub struct ErrorCurve<'a> {
 pub fn roc(curves: &[ErrorCurve<'_>]) -> Figure {
     let mut figure = Figure::new("ROC")
         .size(460.0, 470.0)
-        .x(Axis::linear("false alarms").percent().from(0.0).to(1.0))
-        .y(Axis::linear("hits").percent().from(0.0).to(1.0))
+        .x(Axis::linear("false alarms").percent().from(-0.02).to(1.02))
+        .y(Axis::linear("hits").percent().from(-0.02).to(1.02))
         .line("", &[0.0, 1.0], &[0.0, 1.0])
         .paint(Paint::Muted)
         .width(1.0);
@@ -45,8 +45,9 @@ pub fn det(curves: &[ErrorCurve<'_>]) -> Figure {
     for curve in curves {
         figure = figure.line(curve.name, curve.false_alarm, curve.miss);
     }
-    if curves.iter().all(|c| c.miss.is_empty()) {
-        figure = figure.label(0.1, 0.1, "no scores", Anchor::Middle);
+    let both = |c: &ErrorCurve<'_>| c.miss.iter().zip(c.false_alarm).any(|(m, f)| *m > 0.0 && *f > 0.0);
+    if !curves.iter().any(both) {
+        figure = figure.label(0.12, 0.2, "no threshold makes both errors", Anchor::Start);
     }
     figure.alt(&format!(
         "Misses against false alarms of {}, on probit axes; equal errors lie on the diagonal.",

@@ -20,8 +20,8 @@ pub struct Reliability<'a> {
 pub fn reliability(curves: &[Reliability<'_>]) -> Figure {
     let mut figure = Figure::new("Reliability")
         .size(460.0, 470.0)
-        .x(Axis::linear("probability said").percent().from(0.0).to(1.0))
-        .y(Axis::linear("how often it was so").percent().from(0.0).to(1.0))
+        .x(Axis::linear("probability said").percent().from(-0.03).to(1.03))
+        .y(Axis::linear("how often it was so").percent().from(-0.03).to(1.03))
         .line("", &[0.0, 1.0], &[0.0, 1.0])
         .paint(Paint::Muted)
         .width(1.0);

@@ -1,0 +1,201 @@
+//! `deciban plot`: one figure of a model on rows whose class is known, as SVG or PNG.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use deciban::data::{Kind, Schema};
+use deciban::learn::{Classifier, Model};
+use deciban::{Error, Result};
+use deciban_plot::{Figure, Scene, Theme};
+
+use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::figures::{self, Gathered, Plane, Use};
+use crate::output;
+use crate::progress::Progress;
+
+/// Draw a model on rows whose class is known, as SVG or PNG
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban plot wine.deciban wine.csv --kind densities -o densities.svg
+  deciban plot wine.deciban wine.csv --kind regions --columns Alcohol,Hue -o regions.png
+  deciban plot wine.deciban wine.csv --kind regions --columns Alcohol,Hue --prior Barolo=0.9 \\
+      --costs 'Barbera>Barolo=10' --reject 0.2 -o regions.svg
+  deciban plot spam.deciban test.csv --kind bayes-error --class spam > errors.svg
+
+Columns that a plane of two does not show are integrated out of a generative model; a logistic
+model has them at their mean. ROC, DET, Bayes error and reliability are of --class; without it of
+the second of two classes, or of each of more classes against the others. In regions, the prior and
+costs given here decide.")]
+pub struct Plot {
+    /// A model file
+    model: PathBuf,
+    /// Tables: files, globs, or - for standard input
+    #[arg(required = true, value_name = "DATA")]
+    data: Vec<String>,
+    /// What to draw
+    #[arg(long, value_enum)]
+    kind: PlotKind,
+    /// The columns of densities (all, up to 12, unless given), or the two of regions and posteriors
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// The class of posteriors, curves and reliability
+    #[arg(long)]
+    class: Option<String>,
+    /// The file, *.svg or *.png; SVG on standard output unless given
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Another title
+    #[arg(long)]
+    title: Option<String>,
+    /// Pixels of a PNG for each unit of the drawing
+    #[arg(long, default_value_t = 2.0, value_parser = scale)]
+    scale: f64,
+    /// Draw a PNG on dark paper; SVG follows the reader's scheme
+    #[arg(long)]
+    dark: bool,
+    #[command(flatten)]
+    decision: DecisionArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum PlotKind {
+    /// Histograms of columns with the fitted density of each class
+    Densities,
+    /// Scatter of two columns with ellipses and the regions of decisions
+    Regions,
+    /// The probability of a class over two columns
+    Posterior,
+    /// Heat map of true and decided classes
+    Confusion,
+    /// Hits against false alarms
+    Roc,
+    /// Misses against false alarms, on probit axes
+    Det,
+    /// Error rates over prior log-odds: actual, minimum, default
+    BayesError,
+    /// How often something is so against the probability said
+    Reliability,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| "give a number".to_string())?;
+    if (0.1..=10.0).contains(&scale) { Ok(scale) } else { Err("give a number from 0.1 to 10".into()) }
+}
+
+/// What a file name asks for.
+#[derive(Clone, Copy)]
+enum Format {
+    Svg,
+    Png,
+}
+
+fn format(path: Option<&Path>) -> Result<Format> {
+    let extension = path.map(|p| p.extension().unwrap_or_default().to_string_lossy().to_lowercase());
+    match extension.as_deref() {
+        None | Some("svg") => Ok(Format::Svg),
+        Some("png") => Ok(Format::Png),
+        Some(_) => Err(Error::parameter("--output", "give a file that ends in .svg or .png")),
+    }
+}
+
+impl Plot {
+    pub fn run(self) -> Result<()> {
+        let format = format(self.output.as_deref())?;
+        let model = Model::load(&self.model)?;
+        let schema = model.schema();
+        let columns = self.chosen(schema)?;
+        let class = self.class.as_deref().map(|name| find_class(schema, name)).transpose()?;
+        let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
+        let costs = self.decision.costs(schema)?;
+        let used = Use { model: &model, prior: &prior, costs: &costs };
+        let mut files = open_for_model(&self.data, &self.read, schema, true)?;
+        let progress = Progress::watch(&mut files, "drawing");
+        // A logistic model needs the mean of columns that are not shown.
+        let kept = match (&model, columns.is_empty()) {
+            (Model::Logistic(_), false) => (0..schema.columns().len()).collect(),
+            _ => columns.clone(),
+        };
+        let gathered = figures::gather(&files, &used, &kept)?;
+        drop(progress);
+        let scene = self.draw(&gathered, &used, &columns, class)?;
+        let bytes = match format {
+            Format::Svg => scene.svg().into_bytes(),
+            Format::Png => scene.png(self.scale, if self.dark { Theme::Dark } else { Theme::Light }),
+        };
+        match &self.output {
+            Some(path) => output::file(path, &bytes),
+            None => output::bytes(&bytes),
+        }
+    }
+
+    fn draw(&self, gathered: &Gathered, used: &Use<'_>, columns: &[usize], class: Option<usize>) -> Result<Scene> {
+        let titled = |figure: Figure| match &self.title {
+            Some(title) => figure.title(title).scene(),
+            None => figure.scene(),
+        };
+        let plane = || match columns {
+            [x, y] => Plane::new(gathered, used, [*x, *y]),
+            _ => Err(Error::parameter("--columns", "give two columns: A,B")),
+        };
+        Ok(match self.kind {
+            PlotKind::Densities => match columns {
+                [one] => titled(figures::densities(gathered, used, *one)?),
+                _ => {
+                    let panels: Vec<Figure> =
+                        columns.iter().map(|c| figures::panel(gathered, used, *c)).collect::<Result<_>>()?;
+                    Figure::grid(self.title.as_deref().unwrap_or("Densities"), &panels, 3)
+                }
+            },
+            PlotKind::Regions => titled(figures::regions(gathered, used, &plane()?)?),
+            PlotKind::Posterior => {
+                let class = class.unwrap_or(used.prior.classes() - 1);
+                titled(figures::posterior(gathered, used, &plane()?, class)?)
+            }
+            PlotKind::Confusion => titled(figures::confusion(gathered)),
+            PlotKind::Roc => titled(figures::roc(gathered, used, class)?),
+            PlotKind::Det => titled(figures::det(gathered, used, class)?),
+            PlotKind::BayesError => figures::bayes_error(gathered, used, class, self.title.as_deref())?,
+            PlotKind::Reliability => titled(figures::reliability(gathered, used, class)),
+        })
+    }
+
+    /// The columns that the kind shows, by their numbers in the schema.
+    fn chosen(&self, schema: &Schema) -> Result<Vec<usize>> {
+        let find = |name: &String| {
+            let known = || format!("the model has no column `{name}`: it has {}", schema.names().join(", "));
+            let place = schema.columns().iter().position(|c| c.name == *name);
+            place.ok_or_else(|| Error::parameter("--columns", known()))
+        };
+        let given =
+            self.columns.as_ref().map(|names| names.iter().map(find).collect::<Result<Vec<_>>>()).transpose()?;
+        let drawable = |(c, column): (usize, &deciban::data::Column)| (column.kind != Kind::Text).then_some(c);
+        let all = || schema.columns().iter().enumerate().filter_map(drawable);
+        match (self.kind, given) {
+            (PlotKind::Densities, Some(columns)) => Ok(columns),
+            (PlotKind::Densities, None) => match all().take(12).collect::<Vec<_>>() {
+                none if none.is_empty() => {
+                    Err(Error::parameter("--kind", "the model has texts alone, which have no densities"))
+                }
+                columns => Ok(columns),
+            },
+            (PlotKind::Regions | PlotKind::Posterior, given) => {
+                let columns = given.unwrap_or_else(|| all().collect());
+                match columns[..] {
+                    [x, y] if x != y => Ok(columns),
+                    _ => Err(Error::parameter("--columns", "give two columns: A,B")),
+                }
+            }
+            (_, Some(_)) => Err(Error::parameter("--columns", "only densities, regions and posterior are of columns")),
+            (_, None) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn find_class(schema: &Schema, name: &str) -> Result<usize> {
+    schema.class(name).ok_or_else(|| {
+        let known = schema.classes().join(", ");
+        Error::parameter("--class", format!("there is no class `{name}`: there are {known}"))
+    })
+}

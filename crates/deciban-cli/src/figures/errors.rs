@@ -1,0 +1,138 @@
+//! Figures of errors: confusion, ROC, DET, Bayes error curves, reliability. With two classes they are
+//! of one class, the target; with more, of each class against the others.
+
+use deciban::Result;
+use deciban::evaluate::{Application, Reliability, Trials};
+use deciban::learn::Classifier;
+use deciban_plot::chart::{self, ErrorCurve};
+use deciban_plot::{Figure, Scene};
+
+use super::{Gathered, Use};
+use crate::table::number;
+
+/// Classes of which a curve is drawn: one of two, or all there is room for.
+fn shown(used: &Use<'_>, class: Option<usize>) -> Vec<usize> {
+    match (class, used.model.schema().classes().len()) {
+        (Some(class), _) => vec![class],
+        (None, 2) => vec![1],
+        (None, n) => (0..n.min(12)).collect(),
+    }
+}
+
+/// Every how many rows, if not all.
+fn note(gathered: &Gathered) -> String {
+    if gathered.every > 1 { format!(", every {}th row", gathered.every) } else { String::new() }
+}
+
+fn titled(name: &str, used: &Use<'_>, classes: &[usize], gathered: &Gathered) -> String {
+    let names = used.model.schema().classes();
+    let rest = note(gathered);
+    match classes {
+        [one] => format!("{name}: {} against the rest{rest}", names[*one]),
+        _ => format!("{name}: each class against the rest{rest}"),
+    }
+}
+
+/// The confusion matrix.
+pub fn confusion(gathered: &Gathered) -> Figure {
+    let e = &gathered.evaluation;
+    let counts: Vec<Vec<f64>> = e.confusion().iter().map(|row| row.to_vec()).collect();
+    chart::confusion(e.classes(), e.actions(), &counts)
+}
+
+/// Error rates over thresholds, named with a figure of merit.
+fn curves(
+    gathered: &Gathered,
+    used: &Use<'_>,
+    classes: &[usize],
+    merit: impl Fn(&Trials) -> String,
+) -> Result<Vec<(String, Vec<f64>, Vec<f64>)>> {
+    let names = used.model.schema().classes();
+    let curve = |class: &usize| {
+        let trials = gathered.trials(*class)?;
+        let (false_alarm, miss) = trials.roc().iter().map(|p| (p.false_alarm, p.miss)).unzip();
+        Ok((format!("{} ({})", names[*class], merit(&trials)), false_alarm, miss))
+    };
+    classes.iter().map(curve).collect()
+}
+
+fn borrowed(curves: &[(String, Vec<f64>, Vec<f64>)]) -> Vec<ErrorCurve<'_>> {
+    curves.iter().map(|(name, false_alarm, miss)| ErrorCurve { name, false_alarm, miss }).collect()
+}
+
+/// ROC, with the area below it.
+pub fn roc(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<Figure> {
+    let classes = shown(used, class);
+    let curves = curves(gathered, used, &classes, |t| format!("AUC {}", number(t.auc(), 4)))?;
+    Ok(chart::roc(&borrowed(&curves)).title(&titled("ROC", used, &classes, gathered)))
+}
+
+/// DET, with the equal error rate.
+pub fn det(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<Figure> {
+    let classes = shown(used, class);
+    let curves = curves(gathered, used, &classes, |t| format!("EER {}%", number(100.0 * t.eer(), 3)))?;
+    Ok(chart::det(&borrowed(&curves)).title(&titled("DET", used, &classes, gathered)))
+}
+
+/// Bayes error curves: one figure for each class that is shown.
+pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, title: Option<&str>) -> Result<Scene> {
+    const NATS: f64 = 8.0;
+    const STEPS: usize = 400;
+    let at: Vec<f64> = (0..=STEPS).map(|i| NATS * (2.0 * i as f64 / STEPS as f64 - 1.0)).collect();
+    let classes = shown(used, class);
+    let names = used.model.schema().classes();
+    let title = title.map_or_else(|| titled("Bayes error", used, &classes, gathered), str::to_string);
+    let mut figures = Vec::new();
+    for class in &classes {
+        let points = gathered.trials(*class)?.bayes_error_curve(&at);
+        let column = |f: fn(&deciban::evaluate::BayesError) -> f64| points.iter().map(f).collect::<Vec<f64>>();
+        let (actual, minimum, default) = (column(|p| p.actual), column(|p| p.minimum), column(|p| p.default));
+        let curve = chart::BayesError { log_odds: &at, actual: &actual, minimum: &minimum, default: &default };
+        let application = log_odds(used, *class).filter(|l| l.abs() <= NATS);
+        let marks: Vec<(&str, f64)> = application.iter().map(|l| ("this application", *l)).collect();
+        let figure = chart::bayes_error(&curve, &marks);
+        figures.push(match classes.len() {
+            1 => figure.title(&title),
+            _ => figure.title(&names[*class]).size(330.0, 270.0),
+        });
+    }
+    Ok(match &figures[..] {
+        [one] => one.scene(),
+        _ => Figure::grid(&title, &figures, 3),
+    })
+}
+
+/// Where prior and costs put a class on the axis of a Bayes error curve.
+fn log_odds(used: &Use<'_>, class: usize) -> Option<f64> {
+    if used.prior.classes() == 2
+        && let Ok(application) = Application::of(used.prior, used.costs, class)
+    {
+        return Some(-application.threshold());
+    }
+    let p = used.prior.probabilities()[class];
+    Some((p / (1.0 - p)).ln()).filter(|l| l.is_finite())
+}
+
+/// Reliability: of the target of two classes, else of the most probable class.
+pub fn reliability(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Figure {
+    let names = used.model.schema().classes();
+    let class = class.or((names.len() == 2).then_some(1));
+    let (curve, title) = match class {
+        Some(k) => {
+            let prior = used.prior.probabilities()[k];
+            let offset = (prior / (1.0 - prior)).ln();
+            let mut curve = Reliability::new(10);
+            for (llr, is_true, weight) in gathered.detections(k) {
+                curve.add(1.0 / (1.0 + (-(llr + offset)).exp()), is_true, weight);
+            }
+            (curve, format!("Reliability of p({}){}", names[k], note(gathered)))
+        }
+        None => (gathered.evaluation.reliability().clone(), "Reliability of the most probable class".to_string()),
+    };
+    let bins = curve.curve();
+    let column = |f: fn(&deciban::evaluate::ReliabilityBin) -> f64| bins.iter().map(f).collect::<Vec<f64>>();
+    let (said, happened, weights) = (column(|b| b.mean), column(|b| b.share), column(|b| b.weight));
+    let name = format!("calibration error {}%", number(100.0 * curve.error(), 3));
+    chart::reliability(&[chart::Reliability { name: &name, said: &said, happened: &happened, weights: &weights }])
+        .title(&title)
+}

@@ -1,0 +1,24 @@
+//! Figures of a model on rows: what is gathered from the rows, and the charts drawn from it. `plot`
+//! writes one of them, `evaluate --report` a page of them.
+
+mod errors;
+mod features;
+mod gather;
+mod probe;
+mod report;
+
+pub use errors::{bayes_error, confusion, det, reliability, roc};
+pub use features::{Plane, densities, panel, posterior, regions, telling, telling_words};
+pub use gather::{Gathered, gather};
+pub use report::report;
+
+use deciban::decision::Costs;
+use deciban::learn::Model;
+use deciban::posterior::Prior;
+
+/// A model with the prior and costs it is used with.
+pub struct Use<'a> {
+    pub model: &'a Model,
+    pub prior: &'a Prior,
+    pub costs: &'a Costs,
+}

@@ -1,0 +1,74 @@
+//! Rows that have some columns alone. A generative model integrates the others out, so its evidence
+//! is the log density of the columns that are there. A logistic model needs all: the others then
+//! have the mean, or the most frequent level, of the rows.
+
+use deciban::data::{Batch, Kind, MISSING, Sparse};
+use deciban::evidence::Evidence;
+use deciban::learn::{Classifier, Model};
+use deciban::{Error, Result};
+
+use super::Gathered;
+
+/// What is done about columns that are not shown.
+pub fn others(model: &Model, shown: usize) -> &'static str {
+    match model {
+        _ if model.schema().columns().len() == shown => "",
+        Model::Logistic(_) => "other columns at their mean",
+        _ => "other columns integrated out",
+    }
+}
+
+/// The evidence of rows that have `values` in `columns` (values of one row after the other).
+pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &[f64]) -> Result<Evidence> {
+    let schema = model.schema();
+    let rows = values.len() / columns.len().max(1);
+    let offsets = vec![0; rows + 1];
+    let mut numbers: Vec<Vec<f64>> = Vec::new();
+    let mut codes: Vec<Vec<u32>> = Vec::new();
+    for (c, column) in schema.columns().iter().enumerate() {
+        let given = columns.iter().position(|j| *j == c);
+        let cell = |row: usize, place: usize| values[row * columns.len() + place];
+        let filled: Vec<f64> = match given {
+            Some(place) => (0..rows).map(|row| cell(row, place)).collect(),
+            None if matches!(model, Model::Logistic(_)) => vec![typical(gathered, c, is_code(column)); rows],
+            None => vec![f64::NAN; rows],
+        };
+        match is_code(column) {
+            true => codes.push(filled.iter().map(|x| if x.is_nan() { MISSING } else { *x as u32 }).collect()),
+            false => numbers.push(filled),
+        }
+    }
+    let mut batch = Batch::new(rows);
+    let (mut numbers, mut codes) = (numbers.iter(), codes.iter());
+    for column in schema.columns() {
+        batch = match (column.kind, is_code(column)) {
+            (Kind::Text, _) => batch.sparse(Sparse::new(&offsets, &[], &[] as &[f64])?)?,
+            // There are as many of either as columns of the kind.
+            (_, true) => batch.codes(codes.next().map_or(&[], Vec::as_slice))?,
+            (_, false) => batch.column(numbers.next().map_or(&[][..], Vec::as_slice))?,
+        };
+    }
+    let shown: Vec<&str> = columns.iter().map(|c| schema.columns()[*c].name.as_str()).collect();
+    model.evidence(&batch).map_err(|e| {
+        Error::parameter("--columns", format!("the model cannot be looked at in `{}` alone: {e}", shown.join("`, `")))
+    })
+}
+
+/// Whether cells are codes of levels.
+pub fn is_code(column: &deciban::data::Column) -> bool {
+    !column.is_numeric()
+}
+
+/// The mean of a column of numbers, the most frequent code of one of levels.
+fn typical(gathered: &Gathered, column: usize, code: bool) -> f64 {
+    let (values, weights) = gathered.cells(column, None);
+    let there = || values.iter().zip(&weights).filter(|(x, _)| x.is_finite());
+    if !code {
+        let total: f64 = there().map(|(_, w)| w).sum();
+        return there().map(|(x, w)| x * w / total).sum();
+    }
+    let mut counts = std::collections::BTreeMap::<u32, f64>::new();
+    there().for_each(|(x, w)| *counts.entry(*x as u32).or_default() += w);
+    let most = counts.iter().fold((0, 0.0), |best, (code, w)| if *w > best.1 { (*code, *w) } else { best });
+    f64::from(most.0)
+}

@@ -1,0 +1,207 @@
+//! One page with all figures of a model on rows: a single HTML file that needs no script, no
+//! network and no other file, follows the reader's light or dark scheme, and has alt texts.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use deciban::Result;
+use deciban::data::Kind;
+use deciban::learn::{Classifier, Model};
+use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
+
+use super::{Gathered, Use, gather};
+use super::{bayes_error, confusion, det, panel, reliability, roc, telling, telling_words};
+use crate::args::{ReadArgs, open_for_model};
+use crate::describe;
+use crate::output;
+use crate::progress::Progress;
+use crate::table::{count, number, percent};
+
+/// Columns whose cells are kept to find the most telling ones.
+const COLUMNS: usize = 200;
+/// Columns whose densities are shown.
+const SHOWN: usize = 6;
+
+const PAGE: &str = "\
+:root{color-scheme:light dark;--ink:#1A1C1F;--muted:#5A6068;--line:#E4E6E9;--paper:#FFFFFF}\
+@media (prefers-color-scheme:dark){:root{--ink:#ECEDEE;--muted:#A9B0B8;--line:#34383E;--paper:#16181C}}\
+body{margin:0 auto;max-width:1080px;padding:24px 20px 60px;background:var(--paper);color:var(--ink);\
+font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"DejaVu Sans\",Arial,sans-serif}\
+h1{font-size:24px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 8px;border-top:1px solid var(--line);padding-top:18px}\
+p{max-width:70ch}.muted{color:var(--muted)}pre{white-space:pre-wrap;margin:0;font-size:13px}\
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}th,td{padding:3px 14px 3px 0;text-align:right}\
+th:first-child,td:first-child{text-align:left}th{font-weight:600;border-bottom:1px solid var(--line)}\
+.row{display:flex;flex-wrap:wrap;gap:18px 36px;align-items:flex-start}.scroll{overflow-x:auto}\
+figure{margin:0}svg{max-width:100%;height:auto}";
+
+/// Reads the rows once more and writes the page.
+pub fn report(path: &Path, model_file: &Path, data: &[String], read: &ReadArgs, used: &Use<'_>) -> Result<()> {
+    let schema = used.model.schema();
+    let columns: Vec<usize> = match used.model {
+        Model::Logistic(_) => Vec::new(),
+        _ => (0..schema.columns().len()).filter(|c| schema.columns()[*c].kind != Kind::Text).take(COLUMNS).collect(),
+    };
+    let mut files = open_for_model(data, read, schema, true)?;
+    let progress = Progress::watch(&mut files, "drawing");
+    let gathered = gather(&files, used, &columns)?;
+    drop(progress);
+    let page = page(model_file, data, &gathered, used)?;
+    output::file(path, page.as_bytes())
+}
+
+fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>) -> Result<String> {
+    let title = format!("{} on {}", model_file.display(), data.join(", "));
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{0}</title>\n<style>{PAGE}{STYLE}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
+        escaped(&title)
+    );
+    page += &summary(gathered, used)?;
+    section(
+        &mut page,
+        "Decisions and probabilities",
+        "Left, what was decided about rows of each class. Right, whether probabilities mean what they say: points on \
+         the diagonal are calibrated, whiskers are two standard errors, bars at the foot show where the rows are.",
+        &[confusion(gathered).scene(), reliability(gathered, used, None).scene()],
+    );
+    let curves = [roc(gathered, used, None)?.scene(), det(gathered, used, None)?.scene()];
+    section(
+        &mut page,
+        "How well the classes are told apart",
+        "Every threshold on the evidence trades misses against false alarms. Curves towards the corner are better.",
+        &curves,
+    );
+    section(
+        &mut page,
+        "Errors at other priors",
+        "The error rate if the prior were another: as the model decides (actual), with the best threshold for each \
+         prior (minimum), and without the data (default). What lies between actual and minimum, calibration could gain.",
+        &[bayes_error(gathered, used, None, None)?],
+    );
+    features(&mut page, gathered, used)?;
+    page += "</body>\n</html>\n";
+    Ok(page)
+}
+
+fn section(page: &mut String, title: &str, text: &str, scenes: &[Scene]) {
+    let _ = writeln!(page, "<h2>{title}</h2>\n<p class=\"muted\">{text}</p>\n<div class=\"row\">");
+    for scene in scenes {
+        let _ = writeln!(page, "<figure>{}</figure>", scene.svg_element().trim_end());
+    }
+    *page += "</div>\n";
+}
+
+/// Figures, classes, and the options of the model.
+fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
+    let e = &gathered.evaluation;
+    let mut figures: Vec<(&str, String)> = vec![
+        ("rows", e.rows().to_string()),
+        ("errors", count(e.errors())),
+        ("error rate", percent(e.error_rate())),
+        ("balanced accuracy", percent(e.balanced_accuracy())),
+        ("log loss", format!("{} nats", number(e.log_loss(), 4))),
+        ("Brier score", number(e.brier(), 4)),
+        ("calibration error", number(e.calibration_error(), 4)),
+        ("expected cost", number(e.expected_cost(), 4)),
+    ];
+    if e.rejected() > 0.0 {
+        figures.push(("rejected", count(e.rejected())));
+    }
+    if e.undefined() > 0 {
+        figures.push(("undefined (0/0)", e.undefined().to_string()));
+    }
+    if e.classes().len() == 2 {
+        let trials = gathered.trials(1)?;
+        figures.extend([
+            ("Cllr", format!("{} bits", number(trials.cllr(), 4))),
+            ("minimum Cllr", format!("{} bits", number(trials.min_cllr(), 4))),
+            ("AUC", number(trials.auc(), 4)),
+            ("EER", percent(trials.eer())),
+        ]);
+    }
+    let mut text = String::from("<div class=\"row\">\n<table>\n");
+    for (name, value) in &figures {
+        let _ = writeln!(text, "<tr><td>{name}</td><td>{}</td></tr>", escaped(value));
+    }
+    text += "</table>\n<div class=\"scroll\"><table>\n<tr><th>class</th><th>rows</th><th>prior</th><th>precision</th><th>recall</th><th>F1</th></tr>\n";
+    for (k, c) in e.per_class().iter().enumerate() {
+        let share = |x: f64| if x.is_finite() { percent(x) } else { "·".to_string() };
+        let cells = [
+            count(c.weight),
+            number(used.prior.probabilities()[k], 3),
+            share(c.precision),
+            share(c.recall),
+            share(c.f1),
+        ];
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let _ = writeln!(text, "<tr><td>{}</td>{cells}</tr>", escaped(&e.classes()[k]));
+    }
+    text += "</table></div>\n</div>\n";
+    let options = match used.model {
+        Model::Generative(model) => describe::options(model),
+        Model::Logistic(model) => describe::logistic_options(model),
+    };
+    let _ = writeln!(text, "<h2>Model</h2>\n<pre>{}</pre>", escaped(&options));
+    let rows = number(describe::rows(used.model), 12);
+    let columns = used.model.schema().columns().len();
+    let _ = writeln!(
+        text,
+        "<p class=\"muted\">Learned from {rows} rows of {columns} columns to tell {}.</p>",
+        escaped(used.model.schema().target())
+    );
+    Ok(text)
+}
+
+/// The most telling columns, levels and words.
+fn features(page: &mut String, gathered: &Gathered, used: &Use<'_>) -> Result<()> {
+    let words = telling_words(used.model, 12);
+    let panels: Vec<Figure> = words.iter().map(|(class, entries)| bars(class, entries, "decibans", 330.0)).collect();
+    // A projection knows no single columns.
+    let ranked = telling(gathered, used).unwrap_or_default();
+    if !ranked.is_empty() {
+        let schema = used.model.schema();
+        let entries: Vec<(String, f64)> =
+            ranked.iter().take(15).map(|(c, bits)| (schema.columns()[*c].name.clone(), *bits)).collect();
+        let mut scenes = vec![bars("Information of single columns", &entries, "bits about the class", 640.0).scene()];
+        let mut panels = Vec::new();
+        for (column, _) in ranked.iter().take(SHOWN) {
+            panels.push(panel(gathered, used, *column)?);
+        }
+        scenes.push(Figure::grid("Densities of the most telling columns", &panels, 3));
+        let text = "How much each column tells on its own, and what it looks like in each class: bars are these rows, \
+                    lines (of categories: markers) what the model has learned.";
+        section(page, "Features", text, &scenes);
+    }
+    if !panels.is_empty() {
+        let text = "Words and levels with the most evidence for each class against the others, as the model has it.";
+        section(page, "Most telling", text, &[Figure::grid("Most telling for each class", &panels, 3)]);
+    }
+    Ok(())
+}
+
+/// Horizontal bars from zero.
+fn bars(title: &str, entries: &[(String, f64)], unit: &str, width: f64) -> Figure {
+    let names: Vec<String> = entries.iter().map(|e| e.0.clone()).collect();
+    let boxes: Vec<[f64; 4]> = entries
+        .iter()
+        .enumerate()
+        .map(|(i, (_, v))| [v.min(0.0), v.max(0.0), i as f64 - 0.38, i as f64 + 0.38])
+        .collect();
+    let most =
+        entries.first().map_or(String::new(), |(name, value)| format!(": {name} first with {}", number(*value, 3)));
+    let low = entries.iter().map(|e| e.1).filter(|v| v.is_finite()).fold(0.0, f64::min);
+    let high = entries.iter().map(|e| e.1).filter(|v| v.is_finite()).fold(0.0, f64::max);
+    Figure::new(title)
+        .size(width, 90.0 + 20.0 * entries.len() as f64)
+        .x(Axis::linear(unit).from(1.05 * low).to(if high > low { 1.05 * high } else { 1.0 }))
+        .y(Axis::names("", &names).reversed())
+        .boxes("", &boxes)
+        .paint(Paint::Series(0))
+        .opacity(0.6)
+        .alt(&format!("{title} in {unit}{most}."))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

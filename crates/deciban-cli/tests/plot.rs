@@ -1,0 +1,186 @@
+//! `deciban plot` and `evaluate --report`: figures of every kind of model, as SVG, PNG and a page.
+
+mod common;
+
+use common::{Folder, wine};
+
+/// The text of a file whose tags are closed in order.
+fn drawn(folder: &Folder, name: &str) -> String {
+    let text = String::from_utf8(folder.read(name)).unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for tag in text.split('<').skip(1).map(|t| t.split_once('>').expect("every < has a >").0) {
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name)),
+            None if tag.starts_with('!') || tag.starts_with("meta") || tag.ends_with('/') => {}
+            None => open.push(tag.split_whitespace().next().unwrap()),
+        }
+    }
+    assert!(open.is_empty() && !text.contains("NaN"), "{open:?}");
+    text
+}
+
+fn plot(folder: &Folder, args: &[&str]) -> String {
+    folder.ok(&[&["plot", "wine.deciban", &wine(), "-o", "figure.svg"], args].concat());
+    drawn(folder, "figure.svg")
+}
+
+#[test]
+fn every_kind_says_what_it_shows() {
+    let folder = Folder::with_model(&[]);
+    let kinds: [(&str, &[&str]); 8] = [
+        ("densities", &["Densities", "Alcohol", "Hue", "density", "Barolo"]),
+        ("regions", &["Decision regions", "Alcohol", "Hue", "Barolo", "data:image/png;base64,"]),
+        ("posterior", &["p(Grignolino | Alcohol, Hue)", "50%"]),
+        ("confusion", &["Confusion", "decided", "true", "Grignolino"]),
+        ("roc", &["ROC: each class against the rest", "Barolo (AUC 0.9"]),
+        ("det", &["DET: each class against the rest", "Barbera (EER "]),
+        ("bayes-error", &["Bayes error: each class against the rest", "actual", "minimum", "default", "Grignolino"]),
+        ("reliability", &["Reliability of the most probable class", "calibration error "]),
+    ];
+    for (kind, parts) in kinds {
+        let svg = plot(&folder, &["--kind", kind]);
+        parts.iter().for_each(|part| assert!(svg.contains(part), "{kind} lacks {part}"));
+        assert!(svg.contains("<desc>") && svg.contains("prefers-color-scheme:dark"), "{kind}");
+        // The same on any number of threads.
+        let mut command = folder.command(&["plot", "wine.deciban", &wine(), "--kind", kind]);
+        let output = command.env("RAYON_NUM_THREADS", "1").output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), svg, "{kind}");
+    }
+    let one = plot(&folder, &["--kind", "roc", "--class", "Barolo", "--title", "A <wine>"]);
+    assert!(one.contains("A &lt;wine&gt;</text>") && one.contains("Barolo (AUC") && !one.contains("Barbera"));
+}
+
+#[test]
+fn png_by_extension_scale_and_paper() {
+    let folder = Folder::with_model(&[]);
+    let draw = |args: &[&str]| {
+        folder.ok(&[&["plot", "wine.deciban", &wine(), "--kind", "regions", "-o", "figure.png"], args].concat());
+        let png = folder.read("figure.png");
+        let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        assert!(png.starts_with(b"\x89PNG"));
+        ((side(16), side(20)), png)
+    };
+    let (size, light) = draw(&[]);
+    assert_eq!((size, draw(&["--scale", "1"]).0), ((1280, 840), (640, 420)));
+    assert_ne!(light, draw(&["--dark"]).1);
+    assert_eq!(light, draw(&[]).1);
+}
+
+#[test]
+fn prior_and_costs_move_regions() {
+    let folder = Folder::with_model(&[]);
+    let plain = plot(&folder, &["--kind", "regions"]);
+    let prior = plot(&folder, &["--kind", "regions", "--prior", "Barolo=0.9"]);
+    let costs = plot(&folder, &["--kind", "regions", "--costs", "Barbera>Barolo=100"]);
+    let reject = plot(&folder, &["--kind", "regions", "--reject", "0.2"]);
+    assert!(plain != prior && plain != costs && prior != costs);
+    assert!(reject.contains(">reject</text>") && !plain.contains(">reject</text>"));
+    // A reject that is never worth it has no region.
+    assert!(!plot(&folder, &["--kind", "regions", "--reject", "1"]).contains(">reject</text>"));
+}
+
+#[test]
+fn columns_that_are_not_shown() {
+    let folder = Folder::new();
+    let wine = wine();
+    let two = ["--kind", "regions", "--columns", "Alcohol,Hue"];
+    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    assert!(plot(&folder, &two).contains("ellipses: one and two standard deviations; other columns integrated out"));
+    // The marginal of a full Gaussian is the Gaussian of the marginal: the picture of two columns alone.
+    let regions = plot(&folder, &two).replace("; other columns integrated out", "");
+    assert_eq!(regions, plot(&Folder::with_model(&[]), &["--kind", "regions"]));
+    folder.ok(&["fit", &wine, "--target", "Type", "--model", "logistic", "--weight-decay", "1", "-o", "wine.deciban"]);
+    assert!(plot(&folder, &two).contains("other columns at their mean"));
+    assert!(plot(&folder, &["--kind", "densities", "--columns", "Hue"]).contains("Barolo"));
+}
+
+#[test]
+fn errors_name_the_flag() {
+    let folder = Folder::new();
+    let wine = wine();
+    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", &wine, "--target", "Type", "--pca", "3", "-o", "pca.deciban"]);
+    let fails = |args: &[&str], parts: &[&str]| {
+        let (code, stdout, stderr) = folder.run(args);
+        assert!(code != 0 && stdout.is_empty(), "{args:?}");
+        parts.iter().for_each(|part| assert!(stderr.contains(part), "{stderr} lacks {part}"));
+    };
+    let plot = ["plot", "wine.deciban", wine.as_str()];
+    let with = |args: &[&'static str]| [&plot[..], args].concat();
+    fails(&with(&["--kind", "regions"]), &["--columns", "give two columns"]);
+    fails(&with(&["--kind", "regions", "--columns", "Hue,Huge"]), &["no column `Huge`", "Alcohol"]);
+    fails(&with(&["--kind", "roc", "--columns", "Hue"]), &["--columns"]);
+    fails(&with(&["--kind", "roc", "--class", "Chianti"]), &["--class", "`Chianti`", "Barolo"]);
+    fails(&with(&["--kind", "roc", "-o", "roc.jpg"]), &["--output", ".svg or .png"]);
+    fails(&with(&["--kind", "roc", "--scale", "0"]), &["--scale"]);
+    fails(&["plot", "pca.deciban", &wine, "--kind", "densities"], &["--columns", "alone", "--pca"]);
+    assert_eq!(folder.files(), ["pca.deciban", "wine.deciban"]);
+}
+
+#[test]
+fn a_report_is_one_page_without_the_network() {
+    let folder = Folder::new();
+    let wine = wine();
+    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    let (code, stdout, _) = folder.run(&["evaluate", "wine.deciban", &wine, "--report", "wine.html"]);
+    let plain = folder.run(&["evaluate", "wine.deciban", &wine]).1;
+    assert_eq!((code, stdout), (0, plain));
+    let page = drawn(&folder, "wine.html");
+    let parts = [
+        "wine.deciban on ",
+        "gaussian, covariance full",
+        "error rate",
+        "precision",
+        "Confusion",
+        "ROC",
+        "DET",
+        "Bayes error",
+        "Reliability",
+        "Information of single columns",
+        "Flavanoids",
+        "prefers-color-scheme:dark",
+        "<desc>",
+    ];
+    parts.iter().for_each(|part| assert!(page.contains(part), "the page lacks {part}"));
+    let without_names = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for outside in ["http:", "https:", "<script", "<link", "@import", "url("] {
+        assert!(!without_names.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn reports_of_other_models() {
+    let folder = Folder::new();
+    let wine = wine();
+    for options in [&["--pca", "3"][..], &["--model", "logistic", "--weight-decay", "1"], &["--model", "tree"]] {
+        folder.ok(&[&["fit", &wine, "--target", "Type", "-o", "wine.deciban"], options].concat());
+        folder.ok(&["evaluate", "wine.deciban", &wine, "--report", "report.html"]);
+        let page = drawn(&folder, "report.html");
+        assert!(page.contains("Bayes error"), "{options:?}");
+        assert_eq!(page.contains("Information of single columns"), options == ["--model", "tree"], "{options:?}");
+    }
+    let text = "ham\tsee you at home\nspam\tfree prize now\nham\tcome home\nspam\twin a free prize\n";
+    folder.write("mail.tsv", text);
+    let read = ["--no-header", "--no-quotes"];
+    let fit = ["fit", "mail.tsv", "--target", "c0", "--text", "c1", "--model", "multinomial", "-o", "mail.deciban"];
+    folder.ok(&[&fit[..], &read].concat());
+    folder.ok(&[&["evaluate", "mail.deciban", "mail.tsv", "--report", "mail.html"][..], &read].concat());
+    let page = drawn(&folder, "mail.html");
+    for part in ["Most telling for each class", "prize", "Cllr", "AUC"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_column_that_parts_two_classes_tells_one_bit() {
+    let folder = Folder::new();
+    let mut table = String::from("class,apart,same\n");
+    for i in 0..40 {
+        table += &format!("{},{},{}\n", if i % 2 == 0 { "a" } else { "b" }, 100 * (i % 2) + i % 5, (i / 2) % 7);
+    }
+    folder.write("two.csv", table);
+    folder.ok(&["fit", "two.csv", "--target", "class", "-o", "two.deciban"]);
+    folder.ok(&["evaluate", "two.deciban", "two.csv", "--report", "two.html"]);
+    let page = drawn(&folder, "two.html");
+    assert!(page.contains("bits about the class: apart first with 1"), "{}", page.matches("first with").count());
+}
