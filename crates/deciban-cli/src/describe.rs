@@ -5,7 +5,7 @@ use std::path::Path;
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
-use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, LogisticModel, Model, Statistics};
+use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, LogisticModel, Model, Solver, Statistics};
 use serde_json::{Value, json};
 
 use crate::table::{Table, number};
@@ -205,8 +205,12 @@ pub fn logistic(model: &LogisticModel) -> String {
     figures.row(["log-likelihood", &number(fit.log_likelihood, 8)]);
     figures.row(["null log-likelihood", &number(fit.null_log_likelihood, 8)]);
     figures.row(["pseudo-R² (McFadden)", &number(fit.pseudo_r2(), 4)]);
-    figures.row(["iterations", &fit.iterations.to_string()]);
+    figures.row(["objective", &number(fit.objective, 8)]);
     figures.row(["largest gradient", &number(fit.gradient_norm, 3)]);
+    figures.row(["iterations", &fit.iterations.to_string()]);
+    let solver = Solver::ALL.iter().find(|(_, solver)| *solver == fit.solver).map_or("", |(name, _)| name);
+    figures.row(["solver", solver]);
+    figures.row(["tolerance per row", &number(fit.tolerance, 3)]);
     format!("{figures}\n{table}{more}")
 }
 
@@ -215,10 +219,11 @@ pub fn logistic_options(model: &LogisticModel) -> String {
     let fit = model.fit();
     let link = if model.schema().classes().len() > 2 { json!("softmax") } else { json!(model.link()) };
     format!(
-        "{}, weight decay {}, {} iterations, largest gradient {}",
+        "{}, weight decay {}, {} iterations, objective {}, largest gradient {}",
         link.as_str().unwrap_or_default(),
         fit.weight_decay,
         fit.iterations,
+        number(fit.objective, 8),
         number(fit.gradient_norm, 3)
     )
 }
@@ -230,7 +235,14 @@ pub fn logistic_warning(fit: &Fit) -> Option<String> {
     }
     (!fit.converged).then(|| {
         let (norm, iterations) = (number(fit.gradient_norm, 3), fit.iterations);
-        format!("no convergence: the largest gradient is {norm} after {iterations} iterations")
+        let change = fit.path.windows(2).last().map_or(0.0, |w| (w[1] - w[0]).abs() / fit.weight);
+        match fit.solver {
+            Solver::Sgd => format!(
+                "no convergence: the objective still changes by {} a row after {iterations} passes, the largest gradient is {norm}",
+                number(change, 3)
+            ),
+            _ => format!("no convergence: the largest gradient is {norm} after {iterations} iterations"),
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 //! alone, so results are the same bits for any number of threads.
 
 use deciban::Result;
-use deciban::data::{Profile, Schema};
+use deciban::data::{Batch, Profile, Schema};
 use deciban::engine::{Engine, merge_in_order, stripes};
 use deciban::pass::Pass;
 use rayon::prelude::*;
@@ -49,6 +49,16 @@ impl Engine for Files {
             }
         })?;
         merge_in_order(stripes.into_iter().map(Ok).collect())
+    }
+
+    fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
+        let plan = &self.input.plan;
+        self.stream(|blocks| {
+            blocks.into_iter().try_for_each(|mut block| {
+                block.recode();
+                block.with_batch(plan, &mut *visit)
+            })
+        })
     }
 
     fn schema(&self) -> Result<Schema> {

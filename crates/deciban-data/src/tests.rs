@@ -97,6 +97,25 @@ fn table() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn a_sweep_visits_all_rows_in_order() {
+    let text: String = (0..500).map(|i| format!("{i},{}\n", ["a", "b", "c"][i % 3])).collect();
+    let (_file, files) =
+        open(&format!("x,t\n{text}"), Options { target: Target::Column("t".into()), ..Options::default() });
+    let files = files.unwrap().with_block(64);
+    let (mut rows, mut batches, mut tile) = (Vec::new(), 0, Tile::default());
+    let mut visit = |batch: &Batch<'_>| {
+        Cells::new(batch, &[0], Rows::Range(0..batch.rows())).read_numbers(&mut tile)?;
+        let labels = batch.labels().unwrap();
+        rows.extend(tile.column(0).iter().zip(labels).map(|(x, label)| (*x as usize, *label as usize)));
+        batches += 1;
+        Ok(())
+    };
+    deciban::engine::Engine::sweep(&files, &mut visit).unwrap();
+    assert_eq!(rows, (0..500).map(|i| (i, i % 3)).collect::<Vec<_>>());
+    assert!(batches > 20, "{batches}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 

@@ -15,6 +15,13 @@ pub trait Engine {
     /// One sweep over all rows.
     fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic>;
 
+    /// All rows in their order, batch after batch, for a learner that moves with every row. An engine
+    /// whose rows are spread over machines has no such order, and refuses.
+    fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
+        let _ = visit;
+        Err(Error::Schema("rows on several machines cannot be visited one after the other: take another solver".into()))
+    }
+
     /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
     fn schema(&self) -> Result<Schema>;
 
@@ -73,6 +80,14 @@ impl Engine for Memory<'_> {
             })
             .collect();
         merge_in_order(parts)
+    }
+
+    fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
+        // One batch, as long as its rows can be numbered in 32 bits.
+        const MOST: usize = 1 << 31;
+        (0..self.batch.rows())
+            .step_by(MOST)
+            .try_for_each(|start| visit(&self.batch.slice(start..start.saturating_add(MOST))))
     }
 
     fn schema(&self) -> Result<Schema> {

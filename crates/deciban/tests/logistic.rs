@@ -7,7 +7,7 @@ use common::Table;
 use deciban::data::{Batch, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
-use deciban::learn::{Classifier, Learner, Link, Logistic, LogisticModel, Model, Solver};
+use deciban::learn::{Classifier, Descent, Learner, Link, Logistic, LogisticModel, Model, Solver};
 use deciban::numerics::Random;
 use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
 use deciban::posterior::Prior;
@@ -223,4 +223,65 @@ fn a_model_file_gives_the_same_bits() {
     let loaded = Model::load(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(model.evidence(&table.batch()).unwrap(), loaded.evidence(&table.batch()).unwrap());
+}
+
+#[test]
+fn one_pass_of_sgd_by_hand() {
+    // Rows (−1, a) and (1, b), w = b = 0, η₀ = ½. The first row has p = ½ and moves w by ¼ and b by ±¼;
+    // the second has z = 0 again, η₁ = ½/(1 + ½).
+    let table = Table::of(&[([-1.0], 0), ([1.0], 1)]);
+    let descent = Descent { rate: Some(0.5), passes: 1, ..Descent::default() };
+    let second = 0.5 / 1.5;
+    let learner = |seed| Logistic { solver: Solver::Sgd, descent: Descent { seed, ..descent.clone() }, ..plain(0.0) };
+    let mut signs = Vec::new();
+    for seed in 0..32 {
+        let found = weights(&learn(&learner(seed), &table));
+        assert!((found[0] - (0.25 + 0.5 * second)).abs() < 1e-15, "{found:?}");
+        assert!((found[1].abs() - (0.25 - 0.5 * second)).abs() < 1e-15, "{found:?}");
+        signs.push(found[1] > 0.0);
+    }
+    assert!(signs.contains(&true) && signs.contains(&false), "both orders come: {signs:?}");
+    // With E = 1 the weight is first shrunk by 1 − η E/N, the intercept never.
+    let found = weights(&learn(&Logistic { weight_decay: 1.0, ..learner(0) }, &table));
+    assert!((found[0] - (0.25 * (1.0 - second / 2.0) + 0.5 * second)).abs() < 1e-15, "{found:?}");
+}
+
+#[test]
+fn sgd_comes_close_to_the_optimum_and_says_how_close() {
+    for classes in [2, 3] {
+        let table = drawn(2000, classes, 1.0);
+        let learner = Logistic { solver: Solver::Sgd, ..Logistic::default() };
+        let (model, optimum) = (learn(&learner, &table), learn(&Logistic::default(), &table));
+        let (fit, best) = (model.fit(), optimum.fit());
+        assert!(fit.converged && fit.iterations > 1 && fit.solver == Solver::Sgd, "{fit:?}");
+        assert_eq!(fit.path.len(), fit.iterations + 1);
+        let changes: Vec<f64> = fit.path.windows(2).map(|w| (w[1] - w[0]).abs() / 2000.0).collect();
+        let (last, before) = changes.split_last().unwrap();
+        assert!(*last <= 1e-5 && before.iter().all(|change| *change > 1e-5), "{changes:?}");
+        let gap = (fit.objective - best.objective) / 2000.0;
+        assert!((0.0..5e-4).contains(&gap), "{gap}");
+        let (a, b) = (evidence(&model, &table), evidence(&optimum, &table));
+        assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 0.25));
+        // Too few passes are told.
+        let short = Logistic { descent: Descent { passes: 2, ..Descent::default() }, ..learner };
+        assert!(!learn(&short, &table).fit().converged);
+    }
+}
+
+#[test]
+fn sgd_repeats_by_seed_whatever_the_threads() {
+    let table = drawn(20_000, 2, 1.0);
+    let descent = |seed| Descent { seed, passes: 2, ..Descent::default() };
+    let fit = |seed, threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let learner = Logistic { solver: Solver::Sgd, descent: descent(seed), ..Logistic::default() };
+        pool.install(|| weights(&learn(&learner, &table)))
+    };
+    assert_eq!(fit(1, 1), fit(1, 4));
+    assert_ne!(fit(1, 2), fit(2, 2));
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+        let descent = Descent { rate: Some(rate), ..Descent::default() };
+        let error = Logistic { solver: Solver::Sgd, descent, ..Logistic::default() }.learn(&table.memory());
+        assert!(error.unwrap_err().to_string().contains("--rate"), "{rate}");
+    }
 }

@@ -52,6 +52,11 @@ pub enum Seen<'a> {
 }
 
 impl GenerativeArgs {
+    /// The seed of everything random.
+    pub fn seed(&self) -> u64 {
+        self.gaussian.seed()
+    }
+
     /// The generative learner for a model's name.
     pub fn learner(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
         let gaussian = &self.gaussian;

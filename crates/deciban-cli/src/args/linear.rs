@@ -1,7 +1,7 @@
 //! The hyper-parameters of linear models.
 
 use clap::Args;
-use deciban::learn::{Link, Logistic, Solver};
+use deciban::learn::{Descent, Link, Logistic, Solver};
 
 use super::one_of;
 
@@ -18,6 +18,9 @@ pub struct LinearArgs {
     /// How the optimum is found
     #[arg(long, value_parser = one_of(&Solver::ALL), default_value = "auto")]
     solver: Solver,
+    /// sgd: the first step for a row; found from the lengths of the rows unless told
+    #[arg(long, value_name = "R")]
+    rate: Option<f64>,
     /// Penalise weights per unit of a column, not per standard deviation
     #[arg(long)]
     no_standardise: bool,
@@ -25,8 +28,9 @@ pub struct LinearArgs {
 
 impl LinearArgs {
     /// The learner for a link.
-    pub fn learner(&self, link: Link) -> Logistic {
+    pub fn learner(&self, link: Link, seed: u64) -> Logistic {
         let (weight_decay, solver, standardise) = (self.weight_decay, self.solver, !self.no_standardise);
-        Logistic { link, weight_decay, solver, standardise, ..Logistic::default() }
+        let descent = Descent { rate: self.rate, seed, ..Descent::default() };
+        Logistic { link, weight_decay, solver, standardise, descent, ..Logistic::default() }
     }
 }

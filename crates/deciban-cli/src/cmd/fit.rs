@@ -99,7 +99,7 @@ impl Fit {
         if statistics_files(&self.data)?.is_some() {
             return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
         }
-        let learner = self.linear.learner(link);
+        let learner = self.linear.learner(link, self.generative.seed());
         let mut files = self.columns.open(&self.data, &self.read)?;
         files.make_rereadable()?;
         let remarks = Look::new(&files)?.remarks(&[]);

@@ -69,6 +69,11 @@ impl<'a> Cells<'a> {
         self.columns.len()
     }
 
+    /// The chosen rows.
+    pub fn chosen(&self) -> &Rows<'a> {
+        &self.rows
+    }
+
     /// Whether rows are weighted.
     pub fn weighted(&self) -> bool {
         self.batch.weights.is_some()

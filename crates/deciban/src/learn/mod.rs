@@ -11,7 +11,7 @@ mod summary;
 
 pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
-pub use logistic::{Coefficient, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
+pub use logistic::{Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};
 

@@ -90,6 +90,15 @@ impl Random {
         }
     }
 
+    /// The numbers 0 … n − 1 in a random order (Fisher & Yates).
+    pub fn permutation(&mut self, n: u32, out: &mut Vec<u32>) {
+        out.clear();
+        out.extend(0..n);
+        for i in (1..out.len()).rev() {
+            out.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
+
     /// The index of one of `weights`, drawn in proportion to them. They need not sum to 1;
     /// those that are not positive are never drawn. 0 if none is positive.
     pub fn pick(&mut self, weights: &[f64]) -> usize {
@@ -236,6 +245,20 @@ mod tests {
         let low = (0..N).filter(|_| random.below(n) < 1 << 62).count() as f64 / N as f64;
         assert!((low - 1.0 / 3.0).abs() < 0.005, "{low}");
         assert_eq!((random.below(0), random.below(1)), (0, 0));
+    }
+
+    #[test]
+    fn permutations_are_even() {
+        let (mut random, mut order, mut counts) = (Random::new(6), Vec::new(), [0i64; 24]);
+        for _ in 0..N {
+            random.permutation(4, &mut order);
+            let rank = (0..4).fold(0, |r, i| r * (4 - i) + order[i + 1..].iter().filter(|x| **x < order[i]).count());
+            counts[rank] += 1;
+        }
+        // Standard deviation of a count √(N/24·23/24) = 89.
+        assert!(counts.iter().all(|n| (n - N as i64 / 24).abs() < 400), "{counts:?}");
+        random.permutation(0, &mut order);
+        assert!(order.is_empty());
     }
 
     #[test]

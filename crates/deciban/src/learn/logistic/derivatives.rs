@@ -9,10 +9,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::features::{Features, Rowset};
+use super::features::Features;
 use super::link::Link;
+use super::rowset::Rowset;
 use super::solve::Curvature;
-use crate::data::{Batch, MISSING, Tile};
+use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, add_gram, log_sum_exp, tile_transpose_product, vectorised};
@@ -155,7 +156,7 @@ impl Pass for Differentiate {
         let (mut weights, mut curvature) = (Vec::new(), Vec::new());
         for start in (0..batch.rows()).step_by(tall) {
             let range = start..batch.rows().min(start + tall);
-            self.features.read(batch, range.clone(), &mut rows)?;
+            self.features.read(batch, Rows::Range(range.clone()), &mut rows)?;
             rows.scores(&self.theta, outputs, &mut z);
             let labels = &labels[range.clone()];
             let given = batch.row_weights();

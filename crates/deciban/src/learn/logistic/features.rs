@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
+use super::rowset::Rowset;
+use crate::data::{Batch, Cells, Column, Kind, Rows, Sparse, View};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, tile_product};
 
 /// The features of a linear model.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,16 +27,6 @@ struct Layout {
     categories: Vec<(usize, usize, usize)>,
     texts: Vec<(usize, usize, usize)>,
     names: Vec<String>,
-}
-
-/// Rows as features: numbers dense, the rest by code.
-#[derive(Default)]
-pub struct Rowset {
-    numbers: Tile,
-    /// For each row the other features and their values, one after the other.
-    offsets: Vec<usize>,
-    indices: Vec<u32>,
-    values: Vec<f64>,
 }
 
 impl Features {
@@ -109,13 +99,12 @@ impl Features {
     }
 
     /// Reads some rows.
-    pub fn read(&self, batch: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut Rowset) -> Result<()> {
-        let Layout { numbers, categories, texts, .. } = &self.layout;
-        let count = rows.len();
-        out.numbers.resize(count, 0);
-        if !numbers.is_empty() {
-            Cells::new(batch, numbers, Rows::Range(rows.clone())).read_numbers(&mut out.numbers)?;
+    pub fn read(&self, batch: &Batch<'_>, rows: Rows<'_>, out: &mut Rowset) -> Result<()> {
+        if !self.fits(batch.width()) {
+            return Err(Error::Schema("the rows have fewer columns than the features are made of".into()));
         }
+        let cells = Cells::new(batch, &self.layout.numbers, rows);
+        cells.read_numbers(&mut out.numbers)?;
         for (j, (c, s)) in self.centre.iter().zip(&self.scale).enumerate() {
             let column = out.numbers.column_mut(j);
             column.iter_mut().for_each(|x| *x = (*x - c) * s);
@@ -126,124 +115,44 @@ impl Features {
         }
         if let Some((i, j)) = out.numbers.first_not_finite() {
             let column = self.layout.names[j].clone();
-            return Err(Error::Infinite { column, row: batch.row_number(rows.start + i) + 1 });
+            return Err(Error::Infinite { column, row: cells.row_number(i) + 1 });
         }
-        out.offsets.clear();
-        out.indices.clear();
-        out.values.clear();
-        if categories.is_empty() && texts.is_empty() {
-            out.offsets.resize(count + 1, 0);
-            return Ok(());
-        }
-        self.read_sparse(batch, rows, out)
+        self.read_sparse(batch, cells.chosen(), out)
     }
 
-    fn read_sparse(&self, batch: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut Rowset) -> Result<()> {
+    fn read_sparse(&self, batch: &Batch<'_>, rows: &Rows<'_>, out: &mut Rowset) -> Result<()> {
         let Layout { categories, texts, .. } = &self.layout;
-        let mut codes = vec![Vec::new(); categories.len()];
-        for (codes, &(column, _, _)) in codes.iter_mut().zip(categories) {
-            Cells::new(batch, &[column], Rows::Range(rows.clone())).read_codes(0, codes)?;
+        out.clear_sparse(rows.len());
+        if categories.is_empty() && texts.is_empty() {
+            (0..rows.len()).for_each(|_| out.end_row());
+            return Ok(());
         }
+        let mut codes = vec![Vec::new(); categories.len()];
+        for (codes, (column, _, _)) in codes.iter_mut().zip(categories) {
+            Cells::new(batch, &[*column], rows.clone()).read_codes(0, codes)?;
+        }
+        let sparse = texts.iter().map(|(column, _, _)| match batch.view(*column) {
+            View::Sparse(sparse) => Ok(*sparse),
+            _ => Err(Error::Schema(format!("column {column} does not hold texts"))),
+        });
+        let sparse: Vec<Sparse<'_>> = sparse.collect::<Result<_>>()?;
         for i in 0..rows.len() {
-            out.offsets.push(out.indices.len());
             for (codes, &(_, start, levels)) in codes.iter().zip(categories) {
                 if (codes[i] as usize) < levels {
-                    out.indices.push(start as u32 + codes[i]);
-                    out.values.push(1.0);
+                    out.push(start as u32 + codes[i], 1.0);
                 }
             }
-            for &(column, start, words) in texts {
-                let cells =
-                    Cells::new(batch, std::slice::from_ref(&column), Rows::Range(rows.start + i..rows.start + i + 1));
-                let (sparse, chosen) =
-                    cells.sparse().ok_or_else(|| Error::Schema(format!("column {column} does not hold texts")))?;
-                sparse.for_each(chosen, |_, word, count| {
+            let row = rows.get(i);
+            for (sparse, &(_, start, words)) in sparse.iter().zip(texts) {
+                sparse.for_each(&Rows::Range(row..row + 1), |_, word, count| {
                     if (word as usize) < words && count != 0.0 {
-                        out.indices.push(start as u32 + word);
-                        out.values.push(count);
+                        out.push(start as u32 + word, count);
                     }
                 });
             }
+            out.end_row();
         }
-        out.offsets.push(out.indices.len());
         Ok(())
-    }
-}
-
-impl Rowset {
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.numbers.rows()
-    }
-
-    fn sparse(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
-        let range = self.offsets[row]..self.offsets[row + 1];
-        self.indices[range.clone()].iter().map(|&i| i as usize).zip(self.values[range].iter().copied())
-    }
-
-    /// z = Xθ, a column per output; `theta` holds `outputs` values per feature, the intercept last.
-    pub fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
-        let n = self.numbers.width();
-        let w = Matrix::from_fn(n, outputs, |j, k| theta[j * outputs + k]);
-        tile_product(&self.numbers, &w, z);
-        let intercept = &theta[theta.len() - outputs..];
-        for k in 0..outputs {
-            z.column_mut(k).iter_mut().for_each(|z| *z += intercept[k]);
-        }
-        if self.indices.is_empty() {
-            return;
-        }
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                for k in 0..outputs {
-                    z.column_mut(k)[i] += x * theta[j * outputs + k];
-                }
-            }
-        }
-    }
-
-    /// g ← g + Xᵀr for residuals r, a column per output.
-    pub fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
-        let (n, outputs) = (self.numbers.width(), r.width());
-        let dense = crate::numerics::tile_transpose_product(&self.numbers, r);
-        for j in 0..n {
-            for k in 0..outputs {
-                gradient[j * outputs + k] += dense[(j, k)];
-            }
-        }
-        let intercept = gradient.len() - outputs;
-        for k in 0..outputs {
-            gradient[intercept + k] += r.column(k).iter().sum::<f64>();
-        }
-        if self.indices.is_empty() {
-            return;
-        }
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                for k in 0..outputs {
-                    gradient[j * outputs + k] += x * r.column(k)[i];
-                }
-            }
-        }
-    }
-
-    /// All features and the intercept's ones as one dense tile, row `i` scaled by `scale[i]`.
-    pub fn dense(&self, features: usize, scale: &[f64], out: &mut Tile) {
-        let n = self.numbers.width();
-        out.resize(self.rows(), features + 1);
-        for j in 0..n {
-            let column = out.column_mut(j).iter_mut().zip(self.numbers.column(j));
-            column.zip(scale).for_each(|((o, x), s)| *o = x * s);
-        }
-        for j in n..features {
-            out.column_mut(j).fill(0.0);
-        }
-        out.column_mut(features).copy_from_slice(scale);
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                out.column_mut(j)[i] = x * scale[i];
-            }
-        }
     }
 }
 

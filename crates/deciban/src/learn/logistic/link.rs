@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::MISSING;
-use crate::numerics::{ln_normal_cdf, softplus};
+use crate::numerics::{ln_normal_cdf, log_sum_exp, softplus};
 
 /// How a score becomes a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,17 @@ impl Link {
             (*z, *c) = (w * d, w * dd);
         }
         (loss, margin)
+    }
+
+    /// The scores of one row become ∂ℓ/∂z; of more than one score the link is the softmax.
+    pub fn slopes(self, z: &mut [f64], label: u32) {
+        if let [z] = z {
+            *z = self.loss(*z, label == 1).1;
+            return;
+        }
+        let total = log_sum_exp(z);
+        z.iter_mut().for_each(|z| *z = (*z - total).exp());
+        z[label as usize] -= 1.0;
     }
 
     /// −ln p(label) at z with its first and second derivative.

@@ -9,11 +9,14 @@ mod derivatives;
 mod features;
 mod link;
 mod model;
+mod rowset;
+mod sgd;
 mod solve;
 
 pub use derivatives::Differentiate;
 pub use link::Link;
 pub use model::{Coefficient, Fit, LogisticModel};
+pub use sgd::Descent;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,12 +45,19 @@ pub enum Solver {
     Lbfgs,
     /// Steepest descent.
     Gradient,
+    /// Stochastic gradient descent, one row after the other.
+    Sgd,
 }
 
 impl Solver {
     /// All solvers, by the names of the command line.
-    pub const ALL: [(&'static str, Solver); 4] =
-        [("auto", Solver::Auto), ("newton", Solver::Newton), ("lbfgs", Solver::Lbfgs), ("gradient", Solver::Gradient)];
+    pub const ALL: [(&'static str, Solver); 5] = [
+        ("auto", Solver::Auto),
+        ("newton", Solver::Newton),
+        ("lbfgs", Solver::Lbfgs),
+        ("gradient", Solver::Gradient),
+        ("sgd", Solver::Sgd),
+    ];
 }
 
 /// Learns a linear model of the posterior.
@@ -65,6 +75,8 @@ pub struct Logistic {
     pub tolerance: f64,
     /// The most iterations.
     pub iterations: usize,
+    /// What stochastic gradient descent needs besides.
+    pub descent: Descent,
 }
 
 impl Default for Logistic {
@@ -76,6 +88,7 @@ impl Default for Logistic {
             standardise: true,
             tolerance: 1e-8,
             iterations: 1000,
+            descent: Descent::default(),
         }
     }
 }
@@ -153,6 +166,11 @@ impl Logistic {
                 solve::lbfgs(objective, theta, bounded, outputs, limits)
             }
             Solver::Gradient => solve::gradient(objective, theta, limits),
+            Solver::Sgd => {
+                let Penalised { engine, features, classes, link, decay } = *objective;
+                let problem = sgd::Problem { features, classes, link, decay, weight };
+                sgd::sgd(engine, &problem, objective, theta, &self.descent)
+            }
         }
     }
 }
@@ -176,7 +194,7 @@ impl Learner for Logistic {
         let exact = solution.theta.len() <= 2 * MOST_DENSE;
         let curvature = if exact { Curvature::Exact } else { Curvature::None };
         let end = objective.derivatives(&solution.theta, curvature)?;
-        let fit = Fit::new(&solution, &end, &start.weights, self.weight_decay);
+        let fit = Fit::new(self, &solution, &end, &start.weights);
         LogisticModel::new(
             start.schema,
             features,

@@ -4,10 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::derivatives::{Derivatives, outputs};
-use super::features::{Features, Rowset};
+use super::features::Features;
 use super::link::Link;
+use super::rowset::Rowset;
 use super::solve::Solution;
-use crate::data::{Batch, Schema, Tile};
+use super::{Logistic, Solver};
+use crate::data::{Batch, Rows, Schema, Tile};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
@@ -18,6 +20,8 @@ use crate::posterior::Prior;
 /// How the fit went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
+    /// How the optimum was found.
+    pub solver: Solver,
     /// Σ of the row weights.
     pub weight: f64,
     /// Σ w ln p(label | row), without the penalty.
@@ -30,7 +34,10 @@ pub struct Fit {
     pub gradient_norm: f64,
     /// Iterations of the solver.
     pub iterations: usize,
-    /// Whether the gradient is as small as asked for.
+    /// Per row, what the end was: the largest component of the gradient, or the change of the objective
+    /// over a pass of stochastic gradient descent.
+    pub tolerance: f64,
+    /// Whether it came to that end.
     pub converged: bool,
     /// Whether every row is on the right side and nothing held the weights back.
     pub separated: bool,
@@ -41,9 +48,11 @@ pub struct Fit {
 }
 
 impl Fit {
-    pub(super) fn new(solution: &Solution, end: &Derivatives, weights: &[f64], weight_decay: f64) -> Self {
-        let weight: f64 = weights.iter().sum();
+    pub(super) fn new(learner: &Logistic, solution: &Solution, end: &Derivatives, weights: &[f64]) -> Self {
+        let (weight, weight_decay): (f64, f64) = (weights.iter().sum(), learner.weight_decay);
         Fit {
+            solver: solution.solver,
+            tolerance: if solution.solver == Solver::Sgd { learner.descent.tolerance } else { learner.tolerance },
             weight,
             log_likelihood: -end.loss,
             null_log_likelihood: weights.iter().filter(|w| **w > 0.0).map(|w| w * (w / weight).ln()).sum(),
@@ -164,7 +173,7 @@ impl LogisticModel {
     fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
         let classes = self.schema.classes().len();
         let (mut rowset, mut z) = (Rowset::default(), Tile::default());
-        self.features.read(x, rows, &mut rowset)?;
+        self.features.read(x, Rows::Range(rows), &mut rowset)?;
         rowset.scores(&self.theta, outputs(classes), &mut z);
         for (i, row) in out.chunks_exact_mut(classes).enumerate() {
             if classes == 2 {

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Solver;
 use crate::error::Result;
 use crate::numerics::{Matrix, cholesky, dot, solve_lower};
 
@@ -50,6 +51,8 @@ pub struct Limits {
 /// Where an optimiser stopped, and its way there.
 #[derive(Clone, Debug)]
 pub struct Solution {
+    /// The method that took it there.
+    pub solver: Solver,
     /// The minimiser.
     pub theta: Vec<f64>,
     /// The objective there.
@@ -64,7 +67,8 @@ pub struct Solution {
     pub path: Vec<f64>,
 }
 
-fn norm(gradient: &[f64]) -> f64 {
+/// The largest component.
+pub fn norm(gradient: &[f64]) -> f64 {
     gradient.iter().fold(0.0, |m, g| g.abs().max(m))
 }
 
@@ -140,9 +144,10 @@ impl<'a, O: Objective> Walk<'a, O> {
         Ok(false)
     }
 
-    fn finish(self) -> Solution {
+    fn finish(self, solver: Solver) -> Solution {
         let gradient_norm = norm(&self.point.gradient);
         Solution {
+            solver,
             converged: gradient_norm <= self.limits.gradient,
             theta: self.theta,
             value: self.point.value,
@@ -163,7 +168,7 @@ pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Re
             break;
         }
     }
-    Ok(walk.finish())
+    Ok(walk.finish(Solver::Newton))
 }
 
 /// L-BFGS; `bound` asks for a bound on the Hessian at the start, whose block serves every one of
@@ -228,7 +233,7 @@ pub fn lbfgs(
             }
         }
     }
-    Ok(walk.finish())
+    Ok(walk.finish(Solver::Lbfgs))
 }
 
 /// Steepest descent with a line search.
@@ -246,7 +251,7 @@ pub fn gradient(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> 
         let sy = dot(&s, &y);
         length = if sy > 0.0 { dot(&s, &s) / sy } else { 2.0 * length };
     }
-    Ok(walk.finish())
+    Ok(walk.finish(Solver::Gradient))
 }
 
 #[cfg(test)]

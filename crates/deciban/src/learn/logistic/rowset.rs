@@ -1,0 +1,123 @@
+//! Rows as features, and the products of linear models with them.
+
+use crate::data::Tile;
+use crate::numerics::{Matrix, tile_product, tile_transpose_product};
+
+/// Rows as features: numbers dense, the rest by code.
+#[derive(Default)]
+pub struct Rowset {
+    pub(super) numbers: Tile,
+    /// For each row the other features and their values, one after the other.
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Rowset {
+    /// Forgets the sparse features, for `rows` new rows.
+    pub(super) fn clear_sparse(&mut self, rows: usize) {
+        self.offsets.clear();
+        self.offsets.reserve(rows + 1);
+        self.offsets.push(0);
+        self.indices.clear();
+        self.values.clear();
+    }
+
+    /// Adds a sparse feature to the row that is being read.
+    pub(super) fn push(&mut self, feature: u32, value: f64) {
+        self.indices.push(feature);
+        self.values.push(value);
+    }
+
+    /// Ends the row that is being read.
+    pub(super) fn end_row(&mut self) {
+        self.offsets.push(self.indices.len());
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.numbers.rows()
+    }
+
+    /// The sparse features of a row with their values.
+    pub fn sparse(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        self.indices[range.clone()].iter().map(|&i| i as usize).zip(self.values[range].iter().copied())
+    }
+
+    /// Copies the numbers of a row.
+    pub fn numbers_of(&self, row: usize, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(j, x)| *x = self.numbers.column(j)[row]);
+    }
+
+    /// ‖x‖² of a row, without the intercept.
+    pub fn square(&self, row: usize) -> f64 {
+        let numbers = (0..self.numbers.width()).map(|j| self.numbers.column(j)[row]);
+        numbers.chain(self.sparse(row).map(|(_, x)| x)).map(|x| x * x).sum()
+    }
+
+    /// z = Xθ, a column per output; `theta` holds `outputs` values per feature, the intercept last.
+    pub fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
+        let n = self.numbers.width();
+        let w = Matrix::from_fn(n, outputs, |j, k| theta[j * outputs + k]);
+        tile_product(&self.numbers, &w, z);
+        let intercept = &theta[theta.len() - outputs..];
+        for k in 0..outputs {
+            z.column_mut(k).iter_mut().for_each(|z| *z += intercept[k]);
+        }
+        if self.indices.is_empty() {
+            return;
+        }
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                for k in 0..outputs {
+                    z.column_mut(k)[i] += x * theta[j * outputs + k];
+                }
+            }
+        }
+    }
+
+    /// g ← g + Xᵀr for residuals r, a column per output.
+    pub fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
+        let (n, outputs) = (self.numbers.width(), r.width());
+        let dense = tile_transpose_product(&self.numbers, r);
+        for j in 0..n {
+            for k in 0..outputs {
+                gradient[j * outputs + k] += dense[(j, k)];
+            }
+        }
+        let intercept = gradient.len() - outputs;
+        for k in 0..outputs {
+            gradient[intercept + k] += r.column(k).iter().sum::<f64>();
+        }
+        if self.indices.is_empty() {
+            return;
+        }
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                for k in 0..outputs {
+                    gradient[j * outputs + k] += x * r.column(k)[i];
+                }
+            }
+        }
+    }
+
+    /// All features and the intercept's ones as one dense tile, row `i` scaled by `scale[i]`.
+    pub fn dense(&self, features: usize, scale: &[f64], out: &mut Tile) {
+        let n = self.numbers.width();
+        out.resize(self.rows(), features + 1);
+        for j in 0..n {
+            let column = out.column_mut(j).iter_mut().zip(self.numbers.column(j));
+            column.zip(scale).for_each(|((o, x), s)| *o = x * s);
+        }
+        for j in n..features {
+            out.column_mut(j).fill(0.0);
+        }
+        out.column_mut(features).copy_from_slice(scale);
+        for i in 0..self.rows() {
+            for (j, x) in self.sparse(i) {
+                out.column_mut(j)[i] = x * scale[i];
+            }
+        }
+    }
+}
