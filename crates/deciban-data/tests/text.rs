@@ -182,7 +182,8 @@ fn sms_spam_ten_fold() {
     let cased =
         accuracy(Tokeniser { symbols: false, lowercase: false, ..Tokeniser::default() }, Multinomial::default());
     println!("right: default {default:.4}, words {words:.4}, n-grams 1..2 {pairs:.4}, words in their case {cased:.4}");
-    assert!(default >= 0.9885 && words >= 0.985 && pairs >= 0.9885, "{default} {words} {pairs}");
+    // Measured: 0.9894, 0.9867, 0.9903.
+    assert!(default >= 0.989 && words >= 0.986 && pairs >= 0.990, "{default} {words} {pairs}");
 }
 
 /// The share of rows that are decided rightly, each by a model of the other nine folds.

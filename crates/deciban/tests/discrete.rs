@@ -1,13 +1,9 @@
-//! Discrete families against scikit-learn (`reference/discrete.py` made the values), and the tree on
-//! real data.
+//! Families of categories on real data, and as bytes.
 
 mod common;
 
-use std::collections::HashMap;
-
-use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Sparse, Tile};
+use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Tile};
 use deciban::engine::{Engine, Memory};
-use deciban::family::bernoulli::Bernoulli;
 use deciban::family::categorical::Categorical;
 use deciban::family::table::Table;
 use deciban::family::tree::Tree;
@@ -16,7 +12,6 @@ use deciban::learn::{Block, Summarise, Summary};
 use deciban::numerics::hash;
 use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes, to_bytes};
 use deciban::statistic::Statistic;
-use serde_json::Value;
 
 /// Rows of categories, coded column by column in the order of their sorted levels.
 struct Categories {
@@ -26,13 +21,13 @@ struct Categories {
     labels: Vec<u32>,
 }
 
-/// e is edible, p poisonous; `?` is a level or a missing cell.
-fn mushroom(missing: bool) -> Option<Categories> {
+/// e is edible, p poisonous; `?` is a missing cell.
+fn mushroom() -> Option<Categories> {
     let text = std::fs::read_to_string(common::shared("data/mushroom/agaricus-lepiota.data")?).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().filter(|l| !l.is_empty()).map(|l| l.split(',').collect()).collect();
     assert_eq!(rows.len(), 8124);
     let column = |j: usize| {
-        let mut levels: Vec<&str> = rows.iter().map(|row| row[j]).filter(|cell| !missing || *cell != "?").collect();
+        let mut levels: Vec<&str> = rows.iter().map(|row| row[j]).filter(|cell| *cell != "?").collect();
         levels.sort();
         levels.dedup();
         let code = |row: &Vec<&str>| levels.binary_search(&row[j]).map_or(MISSING, |code| code as u32);
@@ -91,145 +86,6 @@ fn joint(density: &AnyDensity, weights: &[f64], batch: &Batch<'_>, rows: &[u32])
     (0..rows.len()).map(|i| (0..weights.len()).map(|class| out.column(class)[i]).collect()).collect()
 }
 
-fn reference() -> Value {
-    serde_json::from_str(include_str!("reference/discrete.json")).unwrap()
-}
-
-fn cases(data: &str) -> Vec<Value> {
-    let all = reference()["cases"].as_array().unwrap().clone();
-    all.into_iter().filter(|case| case["data"] == data).collect()
-}
-
-/// Compares with a case's values, to 1e-10 of max(1, |x|).
-fn check(case: &Value, family: &AnyFamily, schema: &Schema, summary: &Summary, batch: &Batch<'_>) {
-    let density = fit(family, &summary.block(0).unwrap(), schema);
-    let rows: Vec<u32> = (0..batch.rows() as u32).step_by(case["stride"].as_u64().unwrap() as usize).collect();
-    let found = joint(&density, &summary.weights(), batch, &rows);
-    let expected = case["values"].as_array().unwrap();
-    assert_eq!(found.len(), expected.len());
-    let mut worst: f64 = 0.0;
-    let mut impossible = 0;
-    for (found, expected) in found.iter().zip(expected) {
-        let expected = expected.as_array().unwrap();
-        assert_eq!(found.len(), expected.len());
-        for (f, e) in found.iter().zip(expected) {
-            match e.as_f64() {
-                Some(e) => worst = worst.max((f - e).abs() / e.abs().max(1.0)),
-                None => {
-                    assert_eq!(*f, f64::NEG_INFINITY);
-                    impossible += 1;
-                }
-            }
-        }
-    }
-    println!("{} alpha {}: {worst:.1e}, {impossible} impossible", case["data"], case["alpha"]);
-    assert!(worst <= 1e-10, "{} {worst:e}", case["data"]);
-    assert_eq!(impossible > 0, case["alpha"] == 0.0);
-}
-
-#[test]
-fn categorical_agrees_with_scikit_learn() {
-    let Some(table) = mushroom(false) else { return };
-    let cases = cases("mushroom");
-    assert_eq!(cases.len(), 7);
-    let weights: Vec<f64> = (0..table.labels.len()).map(|i| 0.5 + (i % 7) as f64 / 4.0).collect();
-    for case in &cases {
-        let pseudo_count = case["alpha"].as_f64().unwrap();
-        let family = AnyFamily::Categorical(Categorical { pseudo_count, ..Categorical::default() });
-        let pass = Summarise { blocks: vec![table.block(family.clone())], folds: 1, seed: 0 };
-        let mut batch = table.batch();
-        if case["weighted"] == true {
-            batch = batch.weights(&weights).unwrap();
-        }
-        let summary = match case["parts"] == true {
-            false => Memory::new(table.schema(), batch.clone()).unwrap().run(&pass).unwrap(),
-            true => {
-                let mut whole = pass.empty();
-                for range in [5000..8124, 0..3000, 3000..5000] {
-                    let mut part = pass.empty();
-                    pass.observe(&mut part, &batch.slice(range)).unwrap();
-                    whole.merge(&part).unwrap();
-                }
-                whole
-            }
-        };
-        check(case, &family, &table.schema(), &summary, &batch);
-    }
-}
-
-#[test]
-fn bernoulli_of_numbers_agrees_with_scikit_learn() {
-    let Some(path) = common::shared("data/optdigits/optdigits.tra") else { return };
-    let text = std::fs::read_to_string(path).unwrap();
-    let rows: Vec<Vec<u8>> =
-        text.lines().map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
-    let cells: Vec<u8> = rows.iter().flat_map(|row| row[..64].to_vec()).collect();
-    let labels: Vec<u32> = rows.iter().map(|row| row[64] as u32).collect();
-    let batch = Batch::new(rows.len()).row_major(&cells[..], 64).unwrap().classes(&labels).unwrap();
-    let names: Vec<String> = (0..64).map(|j| format!("c{j}")).collect();
-    let digits: Vec<String> = (0..10).map(|d| d.to_string()).collect();
-    let schema = Schema::numbers(&names, "digit", &digits).unwrap();
-    let cases = cases("optdigits");
-    assert_eq!(cases.len(), 2);
-    for case in &cases {
-        let pseudo_count = case["alpha"].as_f64().unwrap();
-        let family = AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: 8.0 });
-        let block = Block {
-            columns: (0..64).collect(),
-            names: names.clone(),
-            gaussianise: None,
-            discretise: None,
-            family: family.clone(),
-        };
-        let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
-        let summary = Memory::new(schema.clone(), batch.clone()).unwrap().run(&pass).unwrap();
-        check(case, &family, &schema, &summary, &batch);
-    }
-}
-
-#[test]
-fn bernoulli_of_words_agrees_with_scikit_learn() {
-    let Some(path) = common::shared("data/sms-spam/SMSSpamCollection") else { return };
-    let text = std::fs::read_to_string(path).unwrap();
-    let vocabulary: Vec<String> =
-        reference()["vocabulary"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_string()).collect();
-    let known: HashMap<&str, u32> = vocabulary.iter().enumerate().map(|(i, w)| (w.as_str(), i as u32)).collect();
-    let (mut offsets, mut indices, mut counts, mut labels) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let (class, message) = line.split_once('\t').unwrap();
-        labels.push((class == "spam") as u32);
-        let lower = message.to_ascii_lowercase();
-        let mut words: Vec<u32> =
-            lower.split(|c: char| !c.is_ascii_lowercase()).filter_map(|word| known.get(word).copied()).collect();
-        words.sort();
-        for run in words.chunk_by(|a, b| a == b) {
-            indices.push(run[0]);
-            counts.push(run.len() as u32);
-        }
-        offsets.push(indices.len());
-    }
-    let sparse = Sparse::new(&offsets, &indices, &counts[..]).unwrap();
-    let batch = Batch::new(labels.len()).sparse(sparse).unwrap().classes(&labels).unwrap();
-    let column = Column { name: "message".into(), kind: Kind::Text, levels: vocabulary };
-    let schema = Schema::new(vec![column], "class", vec!["ham".into(), "spam".into()]).unwrap();
-    let cases = cases("sms");
-    assert_eq!(cases.len(), 2);
-    for case in &cases {
-        let pseudo_count = case["alpha"].as_f64().unwrap();
-        let family = AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: 0.0 });
-        let block = Block {
-            columns: vec![0],
-            names: schema.names(),
-            gaussianise: None,
-            discretise: None,
-            family: family.clone(),
-        };
-        let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
-        let summary = Memory::new(schema.clone(), batch.clone()).unwrap().run(&pass).unwrap();
-        check(case, &family, &schema, &summary, &batch);
-    }
-}
-
 /// Errors of ten-fold cross-validation: each fold is scored by the statistics of all without its own.
 fn cross_validated(table: &Categories, family: AnyFamily, seed: u64) -> usize {
     let folds: Vec<u32> = (0..table.labels.len()).map(|i| (hash(seed, i as u64) % 10) as u32).collect();
@@ -256,7 +112,7 @@ fn cross_validated(table: &Categories, family: AnyFamily, seed: u64) -> usize {
 
 #[test]
 fn a_tree_tells_mushrooms_apart() {
-    let Some(table) = mushroom(true) else { return };
+    let Some(table) = mushroom() else { return };
     let naive = cross_validated(&table, AnyFamily::Categorical(Categorical::default()), 0);
     for seed in 0..3 {
         let tree = cross_validated(&table, AnyFamily::Tree(Tree::default()), seed);

@@ -17,6 +17,7 @@
 //! - `min_count`: words of a text that occur in fewer rows are not in the vocabulary, whatever words the
 //!   schema knows. V counts the others. So a model of all folds but one does not know the words that
 //!   only the fold has: counted as known, each of them would speak for the class with the fewest words.
+//!   With 0 the vocabulary is the schema's, as where a dictionary is given.
 //! - `normalise`: each row's counts are divided by their sum, so that every row weighs like one token,
 //!   however long it is.
 //! - `complement` (Rennie et al. 2003): weights −ln θ̃_cj, where θ̃_c is estimated from all *other*
@@ -59,7 +60,8 @@ pub struct Multinomial {
     pub pseudo_count: f64,
     /// What becomes of words that are not in the vocabulary.
     pub unseen: Unseen,
-    /// Words of a text that occur in fewer rows are left out, at the least those that no row has.
+    /// Words of a text that occur in fewer rows are left out. With 0 every word of the schema stays, also
+    /// one that no row has: where a dictionary is given, as in scikit-learn.
     pub min_count: f64,
     /// Whether each row's counts are divided by their sum.
     pub normalise: bool,
@@ -211,7 +213,7 @@ impl Family for Multinomial {
         let count = levels.max(longest).max(names.columns.len());
         let get = |c: usize, j: usize| classes[c].words.get(j).copied().unwrap_or_default();
         let rare = |j: &usize| match (0..classes.len()).map(|c| get(c, *j)[1]).sum::<f64>() {
-            0.0 => true,
+            0.0 => self.min_count > 0.0,
             // A row may weigh less than 1.
             rows => self.min_count > 1.0 && rows < self.min_count,
         };
