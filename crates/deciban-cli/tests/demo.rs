@@ -20,11 +20,12 @@ fn figures(text: &str, start: &str) -> Vec<f64> {
 fn the_list_names_every_example() {
     let folder = Folder::new();
     let list = folder.ok(&["demo"]);
-    for name in ["height", "wine", "cancer", "mnist"] {
+    const NAMES: &str = "height, cats, areas, punctuation, languages, spam, wine, cancer, mnist";
+    for name in NAMES.split(", ") {
         assert!(lines(&list).iter().any(|words| words.first().is_some_and(|w| w == name)), "{list}");
     }
     let message = folder.fails(&["demo", "beer"]);
-    assert_eq!(message, "demo: there is no example `beer`: there are height, wine, cancer, mnist");
+    assert_eq!(message, format!("demo: there is no example `beer`: there are {NAMES}"));
     let message = folder.fails(&["demo", "mnist"]);
     assert!(message.starts_with("--data: give the folder"), "{message}");
     let message = folder.fails(&["demo", "mnist", "--data", "nowhere"]);
@@ -39,6 +40,141 @@ fn height() {
     // By hand: 0.8·0.011978 / (0.8·0.011978 + 0.2·0.053946) = 0.4704.
     assert!(lines(&text).contains(&["0.8", "0.4704", "0.5296", "M"].map(String::from).to_vec()), "{text}");
     assert!(lines(&text).contains(&["0.9", "0.6665", "0.3335", "F"].map(String::from).to_vec()), "{text}");
+}
+
+/// The line of a table that begins with these words, without them.
+#[track_caller]
+fn row(text: &str, start: &str) -> Vec<String> {
+    let starts: Vec<&str> = start.split(' ').collect();
+    let found = lines(text)
+        .into_iter()
+        .find(|words| words.iter().zip(&starts).filter(|(a, b)| a == *b).count() == starts.len());
+    found.unwrap_or_else(|| panic!("no row `{start}` in\n{text}")).split_off(starts.len())
+}
+
+#[test]
+fn cats() {
+    let text = Folder::new().ok(&["demo", "cats"]);
+    let (ml, laplace) = text.split_once("With a pseudo-count of 1").unwrap();
+    // Ginger: 5 of 100 females, 20 of 100 males; 10·log₁₀ 4 = 6.0, and with pseudo-counts 21 against 6 of 106.
+    assert_eq!(row(ml, "ginger"), ["5", "20", "0.0500", "0.2000", "+6.0", "0.2000", "0.8000"]);
+    assert_eq!(row(laplace, "ginger"), ["5", "20", "0.0566", "0.1981", "+5.4", "0.2222", "0.7778"]);
+    // A colour that one class never shows, and one that neither does.
+    assert_eq!(row(ml, "tortoiseshell"), ["22", "0", "0.2200", "0.0000", "-∞", "1.0000", "0.0000"]);
+    assert_eq!(row(laplace, "tortoiseshell"), ["22", "0", "0.2170", "0.0094", "-13.6", "0.9583", "0.0417"]);
+    assert_eq!(row(ml, "(one never seen)"), ["0", "0", "0.0000", "0.0000", "0/0", "0/0", "0/0"]);
+    assert_eq!(row(laplace, "(one never seen)"), ["0", "0", "0.0094", "0.0094", "+0.0", "0.5000", "0.5000"]);
+    // 0.1·23 / (0.1·23 + 0.9·1)
+    assert!(laplace.contains("one cat in ten is female: 0.7188 with"), "{laplace}");
+}
+
+#[test]
+fn areas() {
+    let text = Folder::new().ok(&["demo", "areas"]);
+    assert_eq!(row(&text, "400..800"), ["3", "1", "0.4", "0.2", "-3.0", "0.333"]);
+    assert_eq!(row(&text, ">=1200"), ["0", "3", "0.1", "0.4", "+6.0", "0.800"]);
+    // 0.2·0.3 / (0.2·0.3 + 0.8·0.2) = 3/11
+    assert_eq!(row(&text, "0.2 +1.8"), ["0.273", "flat"]);
+    assert_eq!(row(&text, "0.5 +1.8"), ["0.600", "house"]);
+}
+
+#[test]
+fn punctuation() {
+    let text = Folder::new().ok(&["demo", "punctuation"]);
+    assert_eq!(figures(&text, "b = ln p(C)/p(Python), nats"), [0.837, 0.165, -0.052, -1.754, 2.182, -2.159, -0.283]);
+    let llr: Vec<f64> =
+        text.lines().filter(|line| line.starts_with("x·b")).map(|line| figures(line, "x·b, nats")[7]).collect();
+    assert_eq!(llr, [2.73, -3.88]);
+    assert!(text.contains("gives +4.8 and -0.6"), "{text}");
+    assert!(text.contains("+11.9 decibans: C.") && text.contains("-16.8 decibans: Python."), "{text}");
+}
+
+/// Files that are right in `demo languages`, and how many there are.
+fn right(text: &str) -> (usize, usize) {
+    let line = text.lines().find(|line| line.contains("files are right")).unwrap();
+    let words: Vec<&str> = line.split(' ').collect();
+    (words[0].parse().unwrap(), words[2].parse().unwrap())
+}
+
+#[test]
+fn languages() {
+    let folder = Folder::new();
+    let text = folder.ok(&["demo", "languages"]);
+    assert_eq!(right(&text), (28, 28), "{text}");
+    // The parts of the snippet's evidence add up, and so they say rust.
+    let ledger: Vec<Vec<String>> =
+        lines(text.split_once("decibans each").unwrap().1).into_iter().filter(|words| words.len() == 4).collect();
+    let sum: f64 = ledger.iter().map(|words| words[3].parse::<f64>().unwrap()).sum();
+    let all: f64 = row(&text, "all")[1].parse().unwrap();
+    assert!(text.contains("Most likely rust") && ledger.len() == 8 && (sum - all).abs() < 0.5, "{text}");
+    // The same files from a folder are the same.
+    let project = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let examples = project.join("examples/languages").display().to_string();
+    assert_eq!(folder.ok(&["demo", "languages", "--data", &examples]), text);
+    // Real files: those of this project.
+    let real = Folder::new();
+    let gather = |language: &str, extension: &str, at: &str| {
+        let mut files = Vec::new();
+        find(&project.join(at), extension, &mut files);
+        std::fs::create_dir_all(real.path().join(language)).unwrap();
+        for (i, file) in files.iter().enumerate() {
+            real.write(&format!("{language}/{i}"), std::fs::read(file).unwrap());
+        }
+    };
+    gather("rust", "rs", "crates/deciban/src");
+    gather("markdown", "md", "docs");
+    gather("toml", "toml", "crates");
+    gather("python", "py", "crates");
+    let text = real.ok(&["demo", "languages", "--data", "."]);
+    let (right, files) = right(&text);
+    assert!(files > 60 && right * 100 >= files * 95, "{text}");
+    let message = folder.fails(&["demo", "languages", "--data", "."]);
+    assert_eq!(message, "--data: give a folder with a folder of files for each of several languages");
+}
+
+/// The files below a folder with this extension.
+fn find(folder: &std::path::Path, extension: &str, files: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find(&path, extension, files);
+        } else if path.extension().is_some_and(|e| e == extension) {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn spam() {
+    let text = Folder::new().ok(&["demo", "spam"]);
+    assert!(text.contains("a dictionary of 50000 words"), "{text}");
+    for model in ["multinomial", "Bernoulli"] {
+        // Errors, rate, log loss, undefined; then decibans and posterior without and with the word.
+        let (learnt, new) = text.split_once("claim free prize").unwrap();
+        for (pseudo_count, most) in [("1", 10.0), ("0.01", 5.0)] {
+            let found = row(learnt, &format!("{model} {pseudo_count}"));
+            assert!(found[1].parse::<f64>().unwrap() < most && found[4] == "0", "{text}");
+            let found = row(new, &format!("{model} {pseudo_count}"));
+            let p: Vec<f64> = found.iter().map(|word| word.parse().unwrap()).collect();
+            assert!(p[1] > 0.5 && p[3] > 0.5 && p[2] != p[0], "{text}");
+        }
+        let found = row(learnt, &format!("{model} 0"));
+        assert!(found[4].parse::<f64>().unwrap() > 1000.0 && found[3] == "∞", "{text}");
+        assert_eq!(row(new, &format!("{model} 0"))[2..], ["0/0", "0/0"]);
+    }
+}
+
+#[test]
+fn spam_of_real_messages() {
+    let Some(data) = shared("data/sms-spam") else { return };
+    let folder = Folder::new();
+    let text = folder.ok(&["demo", "spam", "--data", &data]);
+    assert!(text.starts_with("4460 real messages to learn from, 1114 for the test"), "{text}");
+    assert_eq!(row(&text, "multinomial 1")[..3], ["17", "1.53", "%"]);
+    assert_eq!(row(&text, "multinomial 0")[4..], ["539"]);
+    folder.write("bad.txt", "ham\thello\nspim\tbuy\n");
+    let message = folder.fails(&["demo", "spam", "--data", "bad.txt"]);
+    assert_eq!(message, "--data: bad.txt, line 2: give lines of `ham` or `spam`, a tab and the text");
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct GenerativeArgs {
     /// naive-bayes, table, tree: cut points of a number, as COLUMN=400,800,1200; otherwise they are found
     #[arg(long, value_name = "COLUMN=CUTS")]
     bins: Vec<String>,
-    /// Leave out words that occur less often
+    /// Leave out words that occur in fewer rows; 0 keeps also those that no row has
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     min_count: f64,
     /// multinomial: weights from the other classes' words (complement naive Bayes; not a density)

@@ -46,6 +46,10 @@ impl Folder {
         folder
     }
 
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         std::fs::write(self.0.path().join(name), text).unwrap();
     }

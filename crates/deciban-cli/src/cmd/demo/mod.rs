@@ -1,14 +1,23 @@
 //! `deciban demo`: worked examples. Those without `--data` run on data inside the program.
 
+mod areas;
 mod cancer;
+mod cats;
 mod height;
+mod languages;
 mod mnist;
+mod punctuation;
+mod spam;
 mod wine;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use deciban::data::{Batch, Schema};
+use deciban::engine::Memory;
+use deciban::evidence::{Evidence, decibans};
+use deciban::family::AnyFamily;
+use deciban::learn::{Block, Generative, GenerativeModel, Learner};
 use deciban::{Error, Result};
 
 use crate::output::say;
@@ -35,8 +44,17 @@ struct Example {
 }
 
 /// Every example, one line each.
-const EXAMPLES: [Example; 4] = [
+const EXAMPLES: [Example; 9] = [
     Example { name: "height", about: "one number, two classes: how a prior flips a decision", run: height::run },
+    Example { name: "cats", about: "a category: what a colour says, with and without pseudo-counts", run: cats::run },
+    Example { name: "areas", about: "a number in bins: flat or house by the living area", run: areas::run },
+    Example { name: "punctuation", about: "C or Python, from the counts of seven symbols", run: punctuation::run },
+    Example {
+        name: "languages",
+        about: "source files by their punctuation; --data FOLDER takes yours",
+        run: languages::run,
+    },
+    Example { name: "spam", about: "a filter with 50,000 words, in both event models", run: spam::run },
     Example { name: "wine", about: "three Italian wines from thirteen measurements", run: wine::run },
     Example { name: "cancer", about: "when a miss costs 1000 times a false alarm", run: cancer::run },
     Example { name: "mnist", about: "sixteen digit classifiers from one pass (needs --data)", run: mnist::run },
@@ -47,7 +65,7 @@ impl Demo {
         let Some(name) = self.name else {
             say!("Worked examples; run one with `deciban demo NAME`:\n");
             for example in &EXAMPLES {
-                say!("  {:<8} {}", example.name, example.about);
+                say!("  {:<11}  {}", example.name, example.about);
             }
             return Ok(());
         };
@@ -57,6 +75,27 @@ impl Demo {
         })?;
         (example.run)(self.data)
     }
+}
+
+/// A model of all columns together, by one family.
+fn learn(schema: &Schema, rows: Batch<'_>, family: AnyFamily) -> Result<GenerativeModel> {
+    let block = Block::new((0..schema.columns().len()).collect(), schema.columns(), family);
+    Generative::of_blocks(vec![block]).learn(&Memory::new(schema.clone(), rows)?)
+}
+
+/// The evidence for one of two classes, in decibans.
+fn in_decibans(evidence: &Evidence, row: usize, class: usize) -> String {
+    match evidence.llr(row, class) {
+        _ if evidence.row(row).iter().all(|e| *e == f64::NEG_INFINITY) => "0/0".into(),
+        f64::INFINITY => "+∞".into(),
+        f64::NEG_INFINITY => "-∞".into(),
+        llr => format!("{:+.1}", decibans(llr)),
+    }
+}
+
+/// A posterior probability; NaN is where every class is impossible.
+fn probability(p: f64) -> String {
+    if p.is_nan() { "0/0".into() } else { format!("{p:.4}") }
 }
 
 /// A small table inside the program: numbers, and a class in one column.
