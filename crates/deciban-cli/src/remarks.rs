@@ -40,12 +40,13 @@ impl<'a> Look<'a> {
             told.extend(new);
         };
         let profile = |c: usize| &self.profiles[c];
-        tell("warning", self.which(Profile::is_constant), &|names, c| {
+        // In the first rows of many, a rare level is constant, too.
+        tell("warning", self.which(|p| p.is_constant() && !p.is_partial), &|names, c| {
             let what = match c.filter(|c| self.columns[*c].kind == Kind::Number) {
                 Some(c) => format!("always {}", profile(c).mode),
                 None => "always the same".into(),
             };
-            format!("{what} in the first rows, which says nothing: give --ignore {names}")
+            format!("{what}, which says nothing: give --ignore {names}")
         });
         tell("warning", self.of_dates(Dates::Local), &|names, _| {
             let what = "dates with the year last, of which each is a level of its own";
@@ -58,7 +59,7 @@ impl<'a> Look<'a> {
         tell("note", self.of_dates(Dates::Days), &|names, _| {
             format!("dates, taken as days since 1970-01-01; --category {names} for levels, --ignore {names} for none")
         });
-        tell("note", spiked.to_vec(), &|names, c| {
+        tell("note", spiked.iter().copied().filter(|&c| !profile(c).is_constant()).collect(), &|names, c| {
             let what = match c.map(profile) {
                 Some(p) => format!("{:.0} % of the cells are {}", 100.0 * p.share(), p.mode),
                 None => "one value in at least half of the cells".into(),

@@ -28,7 +28,7 @@ fn each_column_is_told_once() {
     let folder = Folder::new();
     folder.write("t.csv", table());
     let expected = [
-        "warning: t.csv: column `k`: always 7 in the first rows, which says nothing: give --ignore k",
+        "warning: t.csv: column `k`: always 7, which says nothing: give --ignore k",
         "warning: t.csv: column `local`: dates with the year last, of which each is a level of its own: \
          write the year first, as in 2024-05-01, or give --ignore local",
         "warning: t.csv: column `id`: nearly all values differ, as in an identifier, which says nothing of new rows: \
@@ -58,8 +58,8 @@ fn many_columns_are_told_in_one_line() {
     let row = |i: i32| format!("0,0,0,0,0,{},{}\n", i * 7 % 13, if i % 2 == 0 { "a" } else { "b" });
     folder.write("t.csv", format!("a,b,c,d,e,x,t\n{}", (0..40).map(row).collect::<String>()));
     let said = remarks(&folder, &["fit", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"]);
-    let expected = "warning: t.csv: columns `a`, `b`, `c` and 2 more: always the same in the first rows, \
-                    which says nothing: give --ignore COLUMN";
+    let expected =
+        "warning: t.csv: columns `a`, `b`, `c` and 2 more: always the same, which says nothing: give --ignore COLUMN";
     assert_eq!(said, [expected]);
 }
 

@@ -199,14 +199,10 @@ fn read_number(text: &[u8], slot: usize, plan: &Plan) -> Result<f64, String> {
     if plan.missing.has(text) {
         return Ok(f64::NAN);
     }
-    match number::parse(text) {
+    let days = || date::days(text).filter(|_| plan.slots[slot].dates == Some(Dates::Days));
+    match number::parse(text).or_else(days) {
         Some(number) if number.is_infinite() => Err(infinite(&String::from_utf8_lossy(text))),
         Some(number) => check_number(number, plan),
-        None if plan.slots[slot].dates == Some(Dates::Days) => date::days(text).ok_or_else(|| {
-            let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
-            let name = &plan.slots[slot].name;
-            format!("`{shown}` is not a date with the year first, as the first rows have; give --category {name}")
-        }),
         None if std::str::from_utf8(text).is_err() => Err(NOT_UTF8.into()),
         None => {
             let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();

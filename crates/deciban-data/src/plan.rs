@@ -33,7 +33,7 @@ pub(crate) struct Slot {
 /// What dates a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dates {
-    /// Year first: numbers, days since 1970-01-01.
+    /// Year first: numbers, days since 1970-01-01; plain numbers may stand among them.
     Days,
     /// Year last: categories, since the day or the month may come first.
     Local,
@@ -153,7 +153,9 @@ impl Plan {
             let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
             let why = ": the model knows this column as numbers".into();
             let slot = plan.add(&sample.names[position], position, is_code, why);
-            plan.slots[slot].dates = Dates::of(&sample.guesses[position], column.kind);
+            // Where the first rows are not all numbers, dates may be, whatever else is among them.
+            let may_be_days = column.is_numeric() && sample.guesses[position] != Guess::Number;
+            plan.slots[slot].dates = may_be_days.then_some(Dates::Days);
             if column.kind == Kind::Text {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }

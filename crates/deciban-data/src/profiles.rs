@@ -14,13 +14,16 @@ impl Files {
     /// for the pass to tell, with the rows before it.
     pub(crate) fn look(&self) -> Result<Vec<Profile>> {
         let plan = &self.input.plan;
-        for piece in Pieces::to_look_at(self.input.clone(), self.block) {
+        let mut pieces = Pieces::to_look_at(self.input.clone(), self.block);
+        while let Some(piece) = pieces.next() {
             let (_, _, parsed) = piece?.parse(plan);
             if parsed.fault.is_some() {
                 break;
             }
             if parsed.rows > 0 {
-                return Ok((0..plan.features.len()).into_par_iter().map(|slot| profile(&parsed, slot, plan)).collect());
+                let is_partial = parsed.rows > Profile::MOST || pieces.next().is_some();
+                let slots = (0..plan.features.len()).into_par_iter();
+                return Ok(slots.map(|slot| Profile { is_partial, ..profile(&parsed, slot, plan) }).collect());
             }
         }
         Ok(Vec::new())

@@ -83,14 +83,15 @@ impl Fit {
     }
 
     fn generative(&self) -> Result<Model> {
-        let (learner, statistics) = match statistics_files(&self.data)? {
+        let (learner, statistics, remarks) = match statistics_files(&self.data)? {
             Some(statistics) => {
                 let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
-                (self.generative.learner(&self.model, columns, seen)?, statistics)
+                (self.generative.learner(&self.model, columns, seen)?, statistics, Vec::new())
             }
             None => collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?,
         };
         let model = learner.fit(&statistics)?;
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let prior = self.prior_of(&model, statistics.summary().weights().iter().sum())?;
         Ok(Model::Generative(model.with_prior(prior)?))
     }
@@ -200,27 +201,26 @@ pub fn load_statistics<P: AsRef<Path>>(paths: &[P]) -> Result<Statistics> {
     Ok(whole)
 }
 
-/// Reads tables into statistics.
+/// Reads tables into statistics; the last are remarks about the columns.
 pub fn collect(
     data: &[String],
     model: &str,
     columns: &ColumnArgs,
     generative: &GenerativeArgs,
     read: &ReadArgs,
-) -> Result<(Generative, Statistics)> {
+) -> Result<(Generative, Statistics, Vec<String>)> {
     let mut files = columns.open(data, read)?;
     let look = Look::new(&files)?;
     let learner = generative.learner(model, files.columns(), Seen::Rows(&look.profiles))?;
-    let remarks = look.remarks(&generative.spiked(model, files.columns(), &look.profiles)?);
+    let mut remarks = look.remarks(&generative.spiked(model, files.columns(), &look.profiles)?);
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }
     let _progress = Progress::watch(&mut files, "reading");
     let mut statistics = learner.statistics(&files)?;
-    files.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
-    remarks.iter().for_each(|remark| eprintln!("{remark}"));
+    remarks.extend(files.warnings().iter().map(|warning| format!("warning: {warning}")));
     if columns.sorts_classes(read) {
         statistics.sort_classes()?;
     }
-    Ok((learner, statistics))
+    Ok((learner, statistics, remarks))
 }

@@ -38,8 +38,9 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(self) -> Result<()> {
-        let (_, statistics) = collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?;
+        let (_, statistics, remarks) = collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?;
         statistics.save(&self.output)?;
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
         eprint!("{}", describe::statistics(&self.output, &statistics));
         Ok(())
     }

@@ -31,6 +31,8 @@ pub struct Profile {
     pub is_whole: bool,
     /// Whether each value is greater than the one in the row before.
     pub ascends: bool,
+    /// Whether there are more rows than were looked at.
+    pub is_partial: bool,
 }
 
 impl Profile {
@@ -83,7 +85,8 @@ impl Profile {
                 View::Sparse(_) => Ok(Profile::default()),
             }
         };
-        (0..batch.width()).map(of).collect()
+        let is_partial = batch.rows() > Self::MOST;
+        (0..batch.width()).map(of).map(|profile| Ok(Profile { is_partial, ..profile? })).collect()
     }
 
     /// The share of the most frequent value.
@@ -119,6 +122,7 @@ mod tests {
             greatest: 7.5,
             is_whole: false,
             ascends: false,
+            is_partial: false,
         };
         assert_eq!(profile, expected);
         assert_eq!(Profile::of_numbers(&[f64::NAN]), Profile::default());
