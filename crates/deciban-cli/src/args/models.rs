@@ -29,7 +29,7 @@ const LEVELS: Group = &["refuse_unseen"];
 const MIXED: Group = &["joint_numbers", "family"];
 const BINS: Group = &["bins"];
 const WORDS: Group = &["min_count", "complement"];
-const LINEAR: Group = &["weight_decay", "solver", "no_standardise"];
+const LINEAR: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
 const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
 
 /// The models, and the groups of options that each takes.
