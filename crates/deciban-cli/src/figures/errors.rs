@@ -40,13 +40,16 @@ pub fn confusion(gathered: &Gathered) -> Figure {
     chart::confusion(e.classes(), e.actions(), &counts)
 }
 
-/// Error rates over thresholds, named with a figure of merit.
+/// A name with a figure of merit, false alarms and misses over thresholds.
+type Curve = (String, Vec<f64>, Vec<f64>);
+
+/// The curves of some classes.
 fn curves(
     gathered: &Gathered,
     used: &Use<'_>,
     classes: &[usize],
     merit: impl Fn(&Trials) -> String,
-) -> Result<Vec<(String, Vec<f64>, Vec<f64>)>> {
+) -> Result<Vec<Curve>> {
     let names = used.model.schema().classes();
     let curve = |class: &usize| {
         let trials = gathered.trials(*class)?;
@@ -56,7 +59,7 @@ fn curves(
     classes.iter().map(curve).collect()
 }
 
-fn borrowed(curves: &[(String, Vec<f64>, Vec<f64>)]) -> Vec<ErrorCurve<'_>> {
+fn borrowed(curves: &[Curve]) -> Vec<ErrorCurve<'_>> {
     curves.iter().map(|(name, false_alarm, miss)| ErrorCurve { name, false_alarm, miss }).collect()
 }
 

@@ -47,7 +47,7 @@ pub fn det(curves: &[ErrorCurve<'_>]) -> Figure {
     }
     let both = |c: &ErrorCurve<'_>| c.miss.iter().zip(c.false_alarm).any(|(m, f)| *m > 0.0 && *f > 0.0);
     if !curves.iter().any(both) {
-        figure = figure.label(0.12, 0.2, "no threshold makes both errors", Anchor::Start);
+        figure = figure.label(0.35, 0.13, "no threshold makes both errors", Anchor::Middle);
     }
     figure.alt(&format!(
         "Misses against false alarms of {}, on probit axes; equal errors lie on the diagonal.",
