@@ -173,6 +173,21 @@ fn reports_of_other_models() {
 }
 
 #[test]
+fn standard_input_is_read_twice() {
+    let folder = Folder::with_model(&[]);
+    let rows = std::fs::read_to_string(wine()).unwrap();
+    let page = |data: &str, input: &str| {
+        let (code, _, stderr) = folder.run_with(&["evaluate", "wine.deciban", data, "--report", "page.html"], input);
+        assert_eq!((code, stderr.as_str()), (0, ""));
+        drawn(&folder, "page.html").replace(data, "DATA")
+    };
+    let file = page(&wine(), "");
+    // All but the title, which names the input.
+    let body = |page: String| page.split_once("</h1>").unwrap().1.to_string();
+    assert_eq!(body(page("-", &rows)).replace("DATA", "-"), body(file).replace("DATA", "-"));
+}
+
+#[test]
 fn a_column_that_parts_two_classes_tells_one_bit() {
     let folder = Folder::new();
     let mut table = String::from("class,apart,same\n");

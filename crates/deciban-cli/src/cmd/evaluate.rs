@@ -48,6 +48,9 @@ impl Evaluate {
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
         let costs = self.decision.costs(schema)?;
+        if self.report.is_some() {
+            files.make_rereadable()?;
+        }
         let _progress = Progress::watch(&mut files, "evaluating");
         let mut total = Evaluation::new(schema.classes(), &costs);
         files.map_in_order(
@@ -70,7 +73,7 @@ impl Evaluate {
         match &self.report {
             Some(path) => {
                 let used = Use { model: &model, prior: &prior, costs: &costs };
-                report(path, &self.model, &self.data, &self.read, &used)
+                report(path, &self.model, &self.data, &files, &used)
             }
             None => Ok(()),
         }

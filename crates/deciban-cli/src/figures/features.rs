@@ -118,10 +118,12 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
 /// How much each column on its own tells about the class, in bits: the mean of
 /// log₂ p(xⱼ|class) − log₂ Σₖ πₖ p(xⱼ|k) over the rows. The most telling first.
 pub fn telling(gathered: &Gathered, used: &Use<'_>) -> Result<Vec<(usize, f64)>> {
+    // Rows are scored once for each column: fewer where there are many.
+    let enough = (100_000 / gathered.columns.len().max(1)).clamp(200, 2000);
     let mut ranked = Vec::new();
     for &column in &gathered.columns {
         let (values, weights) = gathered.cells(column, None);
-        let step = values.len().div_ceil(2000).max(1);
+        let step = values.len().div_ceil(enough).max(1);
         let rows: Vec<usize> = (0..values.len()).step_by(step).filter(|i| values[*i].is_finite()).collect();
         let cells: Vec<f64> = rows.iter().map(|i| values[*i]).collect();
         let evidence = probe::evidence(used.model, gathered, &[column], &cells)?;

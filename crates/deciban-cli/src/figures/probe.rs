@@ -2,8 +2,9 @@
 //! is the log density of the columns that are there. A logistic model needs all: the others then
 //! have the mean, or the most frequent level, of the rows.
 
-use deciban::data::{Batch, Kind, MISSING, Sparse};
+use deciban::data::{Batch, Kind, MISSING, Schema, Sparse};
 use deciban::evidence::Evidence;
+use deciban::family::AnyDensity;
 use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
 
@@ -21,6 +22,15 @@ pub fn others(model: &Model, shown: usize) -> &'static str {
 /// The evidence of rows that have `values` in `columns` (values of one row after the other).
 pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &[f64]) -> Result<Evidence> {
     let schema = model.schema();
+    if let Model::Generative(model) = model
+        && model
+            .blocks()
+            .iter()
+            .any(|b| matches!(b.density, AnyDensity::Bernoulli(_)) && is_text(schema, &b.block.columns))
+    {
+        let message = "absent words count in this model: a row without its text is not one without words";
+        return Err(Error::parameter("--kind", message));
+    }
     let rows = values.len() / columns.len().max(1);
     let offsets = vec![0; rows + 1];
     let mut numbers: Vec<Vec<f64>> = Vec::new();
@@ -52,6 +62,10 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
     model.evidence(&batch).map_err(|e| {
         Error::parameter("--columns", format!("the model cannot be looked at in `{}` alone: {e}", shown.join("`, `")))
     })
+}
+
+fn is_text(schema: &Schema, columns: &[usize]) -> bool {
+    columns.iter().any(|c| schema.columns()[*c].kind == Kind::Text)
 }
 
 /// Whether cells are codes of levels.

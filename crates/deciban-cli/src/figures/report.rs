@@ -7,18 +7,17 @@ use std::path::Path;
 use deciban::Result;
 use deciban::data::Kind;
 use deciban::learn::{Classifier, Model};
+use deciban_data::Files;
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 
 use super::{Gathered, Use, gather};
 use super::{bayes_error, confusion, det, panel, reliability, roc, telling, telling_words};
-use crate::args::{ReadArgs, open_for_model};
 use crate::describe;
 use crate::output;
-use crate::progress::Progress;
 use crate::table::{count, number, percent};
 
 /// Columns whose cells are kept to find the most telling ones.
-const COLUMNS: usize = 200;
+const COLUMNS: usize = 1000;
 /// Columns whose densities are shown.
 const SHOWN: usize = 6;
 
@@ -34,19 +33,15 @@ th:first-child,td:first-child{text-align:left}th{font-weight:600;border-bottom:1
 .row{display:flex;flex-wrap:wrap;gap:18px 36px;align-items:flex-start}.scroll{overflow-x:auto}\
 figure{margin:0}svg{max-width:100%;height:auto}";
 
-/// Reads the rows once more and writes the page.
-pub fn report(path: &Path, model_file: &Path, data: &[String], read: &ReadArgs, used: &Use<'_>) -> Result<()> {
+/// Reads the rows once more and writes the page; `data` are the names of the inputs.
+pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, used: &Use<'_>) -> Result<()> {
     let schema = used.model.schema();
     let columns: Vec<usize> = match used.model {
         Model::Logistic(_) => Vec::new(),
         _ => (0..schema.columns().len()).filter(|c| schema.columns()[*c].kind != Kind::Text).take(COLUMNS).collect(),
     };
-    let mut files = open_for_model(data, read, schema, true)?;
-    let progress = Progress::watch(&mut files, "drawing");
-    let gathered = gather(&files, used, &columns)?;
-    drop(progress);
-    let page = page(model_file, data, &gathered, used)?;
-    output::file(path, page.as_bytes())
+    let gathered = gather(files, used, &columns)?;
+    output::file(path, page(model_file, data, &gathered, used)?.as_bytes())
 }
 
 fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>) -> Result<String> {

@@ -4,7 +4,7 @@
 //! as Freedman and Diaconis (1981) say, 2 · IQR / n^⅓ over all classes; whole numbers have bins of
 //! whole width.
 
-use crate::{Axis, Dash, Figure};
+use crate::{Axis, Figure};
 
 /// The values of one class.
 #[derive(Clone, Copy, Debug)]
@@ -107,14 +107,6 @@ fn edges(mut values: Vec<f64>) -> Vec<f64> {
         return vec![low - half, high + half];
     }
     (0..=bins as usize).map(|i| low + 2.0 * (range * (i as f64 / bins))).collect()
-}
-
-/// A vertical line that tells where a decision turns.
-impl Figure {
-    /// A dotted vertical line in ink with a name in the legend.
-    pub fn threshold(self, name: &str, x: f64) -> Self {
-        self.rule_x(name, x).paint(crate::Paint::Ink).dash(Dash::Dotted)
-    }
 }
 
 #[cfg(test)]
