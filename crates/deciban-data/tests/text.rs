@@ -3,9 +3,11 @@
 mod common;
 
 use common::{Folder, bare, dump, target};
-use deciban::data::{Batch, Cells, Kind, Rows, Sparse, Tile, View};
+use deciban::data::{Batch, Cells, Kind, MISSING, Rows, Sparse, Tile, View};
+use deciban::engine::{Engine, Memory};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, WordCounts};
-use deciban::family::{Density, Family, Names};
+use deciban::family::{AnyFamily, Density, Family, Names};
+use deciban::learn::{Block, Summarise};
 use deciban::statistic::Statistic;
 use deciban::text::Tokeniser;
 use deciban_data::{Files, Options, Vocabulary};
@@ -240,4 +242,44 @@ fn ten_fold(rows: &[Vec<(u32, f64)>], labels: &[u32], levels: usize, family: &Mu
         }
     }
     right as f64 / rows.len() as f64
+}
+
+/// A row has its fold by its letters, whichever engine holds it.
+#[test]
+fn folds_are_the_same_in_files_and_in_memory() {
+    const COLOURS: [&str; 4] = ["red", "green", "?", "blue"];
+    let rows: Vec<(usize, [usize; 2])> = (0..50).map(|i| (i * i % 4, [1 + i % 3, i % 5 / 2])).collect();
+    let line = |(i, (colour, [ann, bob])): (usize, &(usize, [usize; 2]))| {
+        format!("{},{}{},{}\n", COLOURS[*colour], "ann ".repeat(*ann), "bob ".repeat(*bob), ["a", "b"][i % 2])
+    };
+    let text = rows.iter().enumerate().map(line).collect::<String>();
+    let folder = Folder::new();
+    let path = folder.write("a.csv", format!("colour,note,t\n{text}"));
+    let files = Files::open(&[path], Options { kinds: vec![("note".into(), Kind::Text)], ..target("t") }).unwrap();
+    let block =
+        |place: usize, family: &str| Block::new(vec![place], files.columns(), AnyFamily::named(family).unwrap());
+    let blocks = vec![block(0, "categorical"), block(1, "multinomial")];
+    let pass = Summarise { blocks, folds: 4, seed: 7 };
+    let from_files = files.run(&pass).unwrap();
+
+    let schema = files.schema().unwrap();
+    let code = |colour: &str| schema.columns()[0].levels.iter().position(|level| level == colour);
+    let codes: Vec<u32> = rows.iter().map(|row| code(COLOURS[row.0]).map_or(MISSING, |code| code as u32)).collect();
+    assert_eq!(schema.columns()[1].levels, ["ann", "bob"]);
+    let (mut offsets, mut indices, mut counts) = (vec![0], Vec::new(), Vec::new());
+    for (_, [ann, bob]) in &rows {
+        for (word, count) in [(0, ann), (1, bob)].into_iter().filter(|(_, count)| **count > 0) {
+            indices.push(word);
+            counts.push(*count as f64);
+        }
+        offsets.push(indices.len());
+    }
+    let classes: Vec<u32> = (0..50).map(|i| i % 2).collect();
+    let notes = Sparse::new(&offsets, &indices, &counts[..]).unwrap();
+    let batch = Batch::new(50).codes(&codes).unwrap().sparse(notes).unwrap().classes(&classes).unwrap();
+    let from_memory = Memory::new(schema, batch).unwrap().run(&pass).unwrap();
+    for block in 0..2 {
+        let (files, memory) = (from_files.block_by_fold(block), from_memory.block_by_fold(block));
+        assert_eq!(format!("{files:?}"), format!("{memory:?}"));
+    }
 }
