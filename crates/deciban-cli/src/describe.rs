@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use deciban::calibrate::Calibration;
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
@@ -101,6 +102,22 @@ pub fn any(model: &Model) -> String {
     match model {
         Model::Generative(generative) => self::model(generative),
         Model::Logistic(linear) => logistic(linear),
+        Model::Calibrated(calibrated) => {
+            let map = calibration(calibrated.calibration(), calibrated.schema().classes());
+            format!("{map}\n\n{}", any(calibrated.model()))
+        }
+    }
+}
+
+/// A model's hyper-parameters, and its calibration, in a few lines.
+pub fn in_short(model: &Model) -> String {
+    match model {
+        Model::Generative(model) => options(model),
+        Model::Logistic(model) => logistic_options(model),
+        Model::Calibrated(model) => {
+            let map = calibration(model.calibration(), model.schema().classes());
+            format!("{}\n{map}", in_short(model.model()))
+        }
     }
 }
 
@@ -109,6 +126,58 @@ pub fn rows(model: &Model) -> f64 {
     match model {
         Model::Generative(model) => model.rows().iter().sum(),
         Model::Logistic(model) => model.fit().weight,
+        Model::Calibrated(model) => rows(model.model()),
+    }
+}
+
+/// A calibration, in a line or a table. LLRs are in nats.
+pub fn calibration(map: &Calibration, classes: &[String]) -> String {
+    match map {
+        Calibration::Affine(line) if classes.len() == 2 => {
+            let offset = match line.bias[1] - line.bias[0] {
+                0.0 => String::new(),
+                offset => format!(" {}", signed(&number(offset, 4))),
+            };
+            format!("calibrated: LLR({}) = {} × model's{offset}", classes[1], number(line.scale, 4))
+        }
+        Calibration::Affine(line) => {
+            let biases: Vec<String> =
+                classes.iter().zip(&line.bias).map(|(c, b)| format!("{c} {}", signed(&number(*b, 3)))).collect();
+            let biases =
+                if line.bias.iter().all(|b| *b == 0.0) { String::new() } else { format!("; {}", biases.join(", ")) };
+            format!("calibrated: evidence = {} × model's{biases}", number(line.scale, 4))
+        }
+        Calibration::Beta(beta) => {
+            let [a, b, c] = [beta.a, beta.b, beta.c].map(|x| number(x, 4));
+            format!("calibrated: logit p = {a} ln q − {b} ln(1 − q) {} of the model's q", signed(&c))
+        }
+        Calibration::Steps(steps) => {
+            let ends = |f: fn(f64, f64) -> f64| steps.pieces.iter().map(|p| p[2]).reduce(f).unwrap_or(f64::NAN);
+            let [low, high] = [ends(f64::min), ends(f64::max)].map(|x| format!("{:+.1}", decibans(x)));
+            format!("calibrated: {} steps from {low} to {high} decibans", steps.pieces.len())
+        }
+    }
+}
+
+fn signed(number: &str) -> String {
+    match number.strip_prefix('-') {
+        Some(rest) => format!("− {rest}"),
+        None => format!("+ {number}"),
+    }
+}
+
+/// A calibration for programs.
+pub fn calibration_json(map: &Calibration) -> Value {
+    let name = map.method().name();
+    match map {
+        Calibration::Affine(line) => json!({ "method": name, "scale": line.scale, "bias": line.bias }),
+        Calibration::Beta(beta) => {
+            json!({ "method": name, "a": beta.a, "b": beta.b, "c": beta.c, "log_odds": beta.log_odds })
+        }
+        Calibration::Steps(steps) => {
+            let piece = |p: &[f64; 3]| json!({ "from": p[0], "to": p[1], "llr": p[2] });
+            json!({ "method": name, "steps": steps.pieces.iter().map(piece).collect::<Vec<_>>() })
+        }
     }
 }
 

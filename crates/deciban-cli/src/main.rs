@@ -3,10 +3,12 @@
 mod args;
 mod cmd;
 mod describe;
+mod evaluation;
 mod figures;
 mod output;
 mod progress;
 mod remarks;
+mod scored;
 mod table;
 
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-/// Rows of cells under a header.
+/// Rows of cells, the first of which may be a header.
+#[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }

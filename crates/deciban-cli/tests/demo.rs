@@ -229,6 +229,13 @@ fn cancer() {
     }
     assert!(figures(&text, "a study: errors count alike").starts_with(&[2.3, 15.0, 9.0]), "{text}");
     assert!(figures(&text, "clinic: a miss costs 1000").starts_with(&[-27.7, 0.0, 160.0]), "{text}");
+    // One tumour, p the probability that it is malignant: benign is expected to cost C p, malignant 1 − p.
+    let p: f64 = text.split("p(malignant) = ").nth(1).unwrap()[..6].parse().unwrap();
+    for (miss, decision) in [(1.0, "benign"), (10.0, "benign"), (1000.0, "malignant")] {
+        let line = lines(&text).into_iter().find(|w| w.len() == 5 && w[0] == format!("{miss}") && w[1] == "1").unwrap();
+        let [a, b] = [2, 3].map(|j| line[j].parse::<f64>().unwrap());
+        assert!((a - miss * p).abs() < 1e-4 * miss && (b - (1.0 - p)).abs() < 1e-4 && line[4] == decision, "{text}");
+    }
 }
 
 #[test]

@@ -133,3 +133,127 @@ fn a_row_that_no_class_explains_counts_as_an_error_and_in_no_average() {
     assert_eq!((code, stdout.lines().nth(1)), (0, Some(",,,")));
     assert!(stderr.starts_with("warning: rows impossible under every class with a prior above 0: 1;"), "{stderr}");
 }
+
+fn figure(figures: &Value, name: &str) -> f64 {
+    figures[name].as_f64().unwrap_or_else(|| panic!("no `{name}` in {figures}"))
+}
+
+/// Everything there is for two classes, from the posteriors and LLRs that `predict` prints.
+#[test]
+fn two_classes_by_hand() {
+    let folder = Folder::with_tumours();
+    let options = ["--prior", "malignant=0.2", "--costs", "malignant>benign=10"];
+    let figures = folder.json(&[&["evaluate", "naive.deciban", "test.csv", "--json"], &options[..]].concat());
+    let table = folder.table(&[&["predict", "naive.deciban", "test.csv", "--evidence"], &options[..]].concat());
+    let llr: Vec<f64> = table.numbers("evidence(malignant)").iter().map(|db| db * 10f64.ln() / 10.0).collect();
+    let path = folder.command(&[]).get_current_dir().unwrap().join("test.csv").display().to_string();
+    let y: Vec<bool> = records(&path).iter().map(|row| row["diagnosis"] == "malignant").collect();
+    let (t, n) = (y.iter().filter(|y| **y).count() as f64, y.iter().filter(|y| !**y).count() as f64);
+    let pairs = || (0..y.len()).flat_map(|i| (0..y.len()).map(move |j| (i, j)));
+    let wins = pairs().filter(|&(i, j)| y[i] && !y[j]).map(|(i, j)| match llr[i].total_cmp(&llr[j]) {
+        std::cmp::Ordering::Greater => 1.0,
+        std::cmp::Ordering::Equal => 0.5,
+        std::cmp::Ordering::Less => 0.0,
+    });
+    close(figure(&figures, "auc"), wins.sum::<f64>() / t / n, 1e-12);
+    let loss = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+    let cllr: f64 = llr.iter().zip(&y).map(|(x, &y)| if y { loss(-x) / t } else { loss(*x) / n }).sum::<f64>();
+    close(figure(&figures, "cllr"), cllr / 2.0 / 2f64.ln(), 1e-9);
+    let cost = |threshold: f64| {
+        let misses = llr.iter().zip(&y).filter(|(x, y)| **y && **x <= threshold).count() as f64;
+        let alarms = llr.iter().zip(&y).filter(|(x, y)| !**y && **x > threshold).count() as f64;
+        0.2 * 10.0 * misses / t + 0.8 * alarms / n
+    };
+    close(figure(&figures, "llr_threshold"), (0.8f64 / 2.0).ln(), 1e-12);
+    close(figure(&figures, "effective_prior"), 2.0 / 2.8, 1e-12);
+    close(figure(&figures, "dcf"), cost((0.8f64 / 2.0).ln()), 1e-12);
+    let least = llr.iter().map(|x| cost(*x)).fold(cost(f64::NEG_INFINITY), f64::min);
+    close(figure(&figures, "min_dcf"), least, 1e-12);
+    close(figure(&figures, "default_dcf"), 0.8, 1e-12);
+    assert!(figure(&figures, "min_cllr") < figure(&figures, "cllr") && figure(&figures, "eer") > 0.0);
+    assert_eq!(figures["target_class"], "malignant");
+    // The other class as target: what is symmetric stays, the threshold changes its sign.
+    let other = ["evaluate", "naive.deciban", "test.csv", "--json", "--positive", "benign"];
+    let other = folder.json(&[&other, &options[..]].concat());
+    for name in ["auc", "cllr", "min_cllr", "eer", "hull_eer", "dcf", "min_dcf"] {
+        close(figure(&other, name), figure(&figures, name), 1e-12);
+    }
+    close(figure(&other, "llr_threshold"), -figure(&figures, "llr_threshold"), 1e-12);
+    let message = folder.fails(&["evaluate", "naive.deciban", "test.csv", "--positive", "ill"]);
+    assert_eq!(message, "--positive: there is no class `ill`: the classes are `benign`, `malignant`");
+}
+
+#[test]
+fn intervals_repeat_and_narrow() {
+    let folder = Folder::with_tumours();
+    let run = |options: &[&str]| folder.json(&[&["evaluate", "naive.deciban", "test.csv", "--json"], options].concat());
+    let plain = run(&[]);
+    assert!(plain.get("intervals").is_none());
+    let (a, b) = (run(&["--intervals"]), run(&["--bootstrap", "1000"]));
+    assert_eq!(a, b);
+    let ends = |figures: &Value, name: &str| numbers(&figures["intervals"][name]);
+    for name in ["error_rate", "log_loss", "auc", "cllr", "recall(malignant)"] {
+        let ends = ends(&a, name);
+        let value = plain[name].as_f64().unwrap_or_else(|| figure(&plain["per_class"][1], "recall"));
+        assert!(ends[0] < value && value < ends[1], "{name}: {value} {ends:?}");
+    }
+    // Errors are binomial: ±1.96 √(p(1 − p)/n), roughly.
+    let (p, half) = (figure(&a, "error_rate"), 1.96 * (figure(&a, "error_rate") * 0.94 / 189.0).sqrt());
+    assert!(
+        (ends(&a, "error_rate")[1] - p - half).abs() < 0.012 && (p - half - ends(&a, "error_rate")[0]).abs() < 0.012
+    );
+    let narrow = run(&["--intervals", "--confidence", "0.5"]);
+    let width = |figures: &Value| ends(figures, "auc")[1] - ends(figures, "auc")[0];
+    assert!(width(&narrow) < 0.6 * width(&a));
+    assert_ne!(run(&["--intervals", "--seed", "1"])["intervals"], a["intervals"]);
+    let text = folder.ok(&["evaluate", "naive.deciban", "test.csv", "--intervals"]);
+    assert!(text.lines().next().unwrap().ends_with("95 % from          to"), "{text}");
+    let message = folder.fails(&["evaluate", "naive.deciban", "test.csv", "--intervals", "--confidence", "95"]);
+    assert_eq!(message, "--confidence: give a probability above 0 and below 1");
+}
+
+#[test]
+fn llrs_from_elsewhere() {
+    let folder = Folder::new();
+    // Likelihood ratios of 3 and 1/3, as log10.
+    let x = 3f64.log10();
+    folder.write("scores.csv", format!("score,same,n\n{x},yes,1\n{x},yes,1\n-{x},no,1\n-{x},no,1\n5,no,0\n"));
+    let llr = ["evaluate", "--llr", "score", "--target", "same", "--unit", "log10", "scores.csv", "--json"];
+    let figures = folder.json(&[&llr[..], &["--weight", "n"]].concat());
+    close(figure(&figures, "cllr"), 0.4150374992788437, 1e-14);
+    assert_eq!((figure(&figures, "min_cllr"), figure(&figures, "auc"), figure(&figures, "eer")), (0.0, 1.0, 0.0));
+    assert_eq!(
+        (&figures["target_class"], &figures["classes"]),
+        (&Value::from("yes"), &serde_json::json!(["no", "yes"]))
+    );
+    assert_eq!(numbers(&figures["prior"]), [0.5, 0.5]);
+    let turned = folder.json(&[&llr[..], &["--weight", "n", "--positive", "no"]].concat());
+    close(figure(&turned, "cllr"), 2.0, 1e-14);
+    assert_eq!(figure(&turned, "auc"), 0.0);
+    // From standard input, which is read twice.
+    let text = String::from_utf8(folder.read("scores.csv")).unwrap();
+    let piped = ["evaluate", "--llr", "score", "--target", "same", "--unit", "log10", "-", "--json", "--weight", "n"];
+    let (code, stdout, _) = folder.run_with(&piped, &text);
+    assert_eq!((code, serde_json::from_str::<Value>(&stdout).unwrap()), (0, figures));
+    folder.write("gap.csv", "score,same\n1,yes\n,no\n");
+    let message = folder.fails(&["evaluate", "--llr", "score", "--target", "same", "gap.csv"]);
+    assert_eq!(message, "gap.csv:3: column `score`: the cell is missing; give every row its LLR, or leave the row out");
+    folder.write("one.csv", "score,same\n1,yes\n2,yes\n");
+    let message = folder.fails(&["evaluate", "--llr", "score", "--target", "same", "one.csv"]);
+    assert_eq!(message, "--target: LLRs are of two classes, and `same` has 1");
+    folder.misused(&["evaluate", "--llr", "score", "gap.csv"]);
+}
+
+#[test]
+fn more_rows_than_memory_leave_the_streaming_figures() {
+    let folder = Folder::with_tumours();
+    let all = folder.json(&["evaluate", "naive.deciban", "test.csv", "--json"]);
+    let (code, stdout, stderr) =
+        folder.run(&["evaluate", "naive.deciban", "test.csv", "--json", "--memory", "0", "--intervals"]);
+    assert!(code == 0 && stderr.starts_with("note: the evidence of 189 rows takes more than 0 MiB"), "{stderr}");
+    let few: Value = serde_json::from_str(&stdout).unwrap();
+    for name in ["error_rate", "log_loss", "brier", "calibration_error", "cllr", "macro_f1"] {
+        close(figure(&few, name), figure(&all, name), 1e-12);
+    }
+    assert!(few.get("auc").is_none() && few.get("min_cllr").is_none() && few.get("intervals").is_none());
+}

@@ -40,6 +40,13 @@ impl Evidence {
         Ok(Evidence { classes, values })
     }
 
+    /// Adds rows of evidence about the same classes.
+    pub fn append(&mut self, rows: &Evidence) -> Result<()> {
+        Error::check_shape("classes of the evidence", self.classes, rows.classes)?;
+        self.values.extend_from_slice(&rows.values);
+        Ok(())
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.classes

@@ -53,6 +53,7 @@ pub mod evidence;
 pub mod posterior;
 pub mod decision;
 pub mod evaluate;
+pub mod calibrate;
 pub mod text;
 pub mod numerics;
 pub mod file;

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use common::Table;
+use deciban::calibrate::{CalibratedModel, Calibrator, Method};
 use deciban::data::Batch;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
 use deciban::learn::{Classifier, Generative, Learner, Model, Statistics};
@@ -125,6 +126,16 @@ fn cases(test: &str) -> Vec<Case> {
             path: statistics_path,
             run: Box::new(move |path| use_statistics(path, &family, &whole)),
         });
+    }
+    for (name, method) in [("logistic", Method::Logistic), ("pav", Method::Pav), ("beta", Method::Beta)] {
+        let path = std::env::temp_dir().join(format!("deciban-damage-{test}-calibrated-{name}-{}", std::process::id()));
+        let model = table.fit(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });
+        let (evidence, calibrator) =
+            (model.evidence(&table.batch()).unwrap(), Calibrator { method, ..Default::default() });
+        let map = calibrator.fit(&evidence, &table.labels, None, &table.classes).unwrap();
+        Model::Calibrated(CalibratedModel::new(Model::Generative(model), map).unwrap()).save(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        cases.push(Case { name: format!("{name} calibration"), bytes, path, run: Box::new(use_model) });
     }
     cases
 }

@@ -19,7 +19,7 @@ pub use read::{ReadArgs, open_for_model};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// Takes one of the names of a list.
-fn one_of<T: Copy + Send + Sync + 'static>(list: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+pub fn one_of<T: Copy + Send + Sync + 'static>(list: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
     let names = PossibleValuesParser::new(list.iter().map(|(name, _)| *name));
     // The parser lets only names of the list through.
     names.map(move |name| list.iter().find(|(known, _)| *known == name).expect("a known name").1)

@@ -1,75 +1,125 @@
-//! `deciban evaluate`: how good a model's decisions and probabilities are.
+//! `deciban evaluate`: how good a model's decisions, probabilities and evidence are.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use deciban::evaluate::Evaluation;
+use deciban::data::{Batch, Cells, Kind, Rows, Schema, Tile};
+use deciban::decision::Costs;
+use deciban::evaluate::{Application, Bootstrap, Figure};
+use deciban::evidence::{DECIBANS_PER_NAT, Evidence};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
-use serde_json::json;
+use deciban_data::{Files, Options};
 
-use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::args::{DecisionArgs, ReadArgs, one_of, open_for_model};
+use crate::evaluation::Shown;
 use crate::figures::{Use, report};
 use crate::output::say;
 use crate::progress::Progress;
-use crate::table::{Table, count, number, percent};
+use crate::scored::{Collected, collect};
 
 /// Evaluate a model on rows whose class is known
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban evaluate wine.deciban test.csv
+  deciban evaluate wine.deciban test.csv --intervals
   deciban evaluate mnist.deciban t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz \\
       --prior uniform
   deciban evaluate cancer.deciban test.csv --costs 'malignant>benign=1000' --json
-  deciban evaluate wine.deciban test.csv --report wine.html")]
+  deciban evaluate wine.deciban test.csv --report wine.html
+  deciban evaluate --llr score --target same_speaker --positive yes scores.csv
+
+With --llr no model is needed: a column holds the log-likelihood ratio of the positive class over
+the other one, from wherever it comes.")]
 pub struct Evaluate {
-    /// A model file
+    /// A model file; with --llr the first table
     model: PathBuf,
     /// Tables: files, globs, or - for standard input
-    #[arg(required = true, value_name = "DATA")]
+    #[arg(required_unless_present = "llr", value_name = "DATA")]
     data: Vec<String>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
     /// Draw everything into one page that opens offline
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "llr")]
     report: Option<PathBuf>,
+    /// Of two classes, the one whose evidence is judged; the second unless given
+    #[arg(long, value_name = "CLASS")]
+    positive: Option<String>,
+    /// Keep the evidence of rows up to so much memory, in MiB, for figures that need all rows at once
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    memory: usize,
+    #[command(flatten)]
+    intervals: IntervalArgs,
+    #[command(flatten)]
+    given: GivenArgs,
     #[command(flatten)]
     decision: DecisionArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
 
+/// How sure the figures are.
+#[derive(Args)]
+#[command(next_help_heading = "Intervals")]
+struct IntervalArgs {
+    /// Add bootstrap intervals to all figures
+    #[arg(long)]
+    intervals: bool,
+    /// The number of resamples: 1000 unless given; implies --intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    bootstrap: Option<u64>,
+    /// The share of intervals that should hold the true figure
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    confidence: f64,
+    /// The seed of the resamples
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// LLRs from elsewhere.
+#[derive(Args)]
+#[command(next_help_heading = "Without a model")]
+struct GivenArgs {
+    /// A column of log-likelihood ratios, for the positive class
+    #[arg(long, value_name = "COLUMN", requires = "target")]
+    llr: Option<String>,
+    /// Their unit
+    #[arg(long, value_parser = one_of(&UNITS), default_value = "nats")]
+    unit: f64,
+    /// The column of the classes, two of them
+    #[arg(long, short, value_name = "COLUMN", requires = "llr")]
+    target: Option<String>,
+}
+
+/// Units of LLRs, in nats.
+const UNITS: [(&str, f64); 4] = [
+    ("nats", 1.0),
+    ("decibans", 1.0 / DECIBANS_PER_NAT),
+    ("log10", std::f64::consts::LN_10),
+    ("bits", std::f64::consts::LN_2),
+];
+
 impl Evaluate {
     pub fn run(self) -> Result<()> {
+        match (&self.given.llr, &self.given.target) {
+            (Some(column), Some(target)) => self.given_llrs(column, target),
+            _ => self.model(),
+        }
+    }
+
+    fn model(&self) -> Result<()> {
         let model = Model::load(&self.model)?;
         let schema = model.schema();
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
+        let positive = self.positive(schema.classes(), 1)?;
         let costs = self.decision.costs(schema)?;
         if self.report.is_some() {
             files.make_rereadable()?;
         }
-        let _progress = Progress::watch(&mut files, "evaluating");
-        let mut total = Evaluation::new(schema.classes(), &costs);
-        files.map_in_order(
-            |batch| {
-                let posterior = model.evidence(batch)?.posterior(&prior);
-                let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
-                let mut part = Evaluation::new(schema.classes(), &costs);
-                part.observe(&posterior, labels, batch.row_weights(), &costs)?;
-                Ok(part)
-            },
-            |part| {
-                total.merge(&part);
-                Ok(())
-            },
-        )?;
-        match self.json {
-            true => say!("{:#}", to_json(&total, &prior)),
-            false => say!("{}", to_text(&total, &prior, self.decision.has_costs()).trim_end()),
-        }
+        self.show(&mut files, schema, &prior, positive, |batch| model.evidence(batch))?;
         match &self.report {
             Some(path) => {
                 let used = Use { model: &model, prior: &prior, costs: &costs };
@@ -78,51 +128,126 @@ impl Evaluate {
             None => Ok(()),
         }
     }
+
+    /// One column of LLRs, judged like the evidence of a model.
+    fn given_llrs(&self, column: &str, target: &str) -> Result<()> {
+        let paths: Vec<String> =
+            std::iter::once(self.model.display().to_string()).chain(self.data.iter().cloned()).collect();
+        let options = || Options {
+            columns: Some(vec![column.to_string()]),
+            kinds: vec![(column.to_string(), Kind::Number)],
+            ..self.read.options(Some(target))
+        };
+        // Which classes there are, and how often, is known after a first run.
+        let mut files = Files::open(&paths, options())?;
+        files.make_rereadable()?;
+        let mut weights: Vec<f64> = Vec::new();
+        files.map_in_order(
+            |batch| Ok(class_weights(batch)),
+            |part| {
+                weights.resize(weights.len().max(part.len()), 0.0);
+                weights.iter_mut().zip(&part).for_each(|(a, b)| *a += b);
+                Ok(())
+            },
+        )?;
+        let schema = files.schema()?;
+        let [a, b] = schema.classes() else {
+            let message = format!("LLRs are of two classes, and `{target}` has {}", schema.classes().len());
+            return Err(Error::parameter("--target", message));
+        };
+        // The second by name, unless told.
+        let positive = self.positive(schema.classes(), usize::from(b > a))?;
+        let classes = vec![schema.classes()[1 - positive].clone(), schema.classes()[positive].clone()];
+        let empirical = Prior::from_weights(&[weights[1 - positive], weights[positive]])?;
+        let schema = schema.with_classes(classes)?;
+        let prior = self.decision.prior(&schema, &empirical, &empirical)?;
+        let mut files = Files::open_as(&paths, options(), &schema)?;
+        self.show(&mut files, &schema, &prior, 1, |batch| llrs(batch, column, self.given.unit))
+    }
+
+    fn positive(&self, classes: &[String], default: usize) -> Result<usize> {
+        let Some(name) = &self.positive else { return Ok(default) };
+        let known = || classes.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+        let message = || format!("there is no class `{name}`: the classes are {}", known());
+        classes.iter().position(|c| c == name).ok_or_else(|| Error::parameter("--positive", message()))
+    }
+
+    fn show(
+        &self,
+        files: &mut Files,
+        schema: &Schema,
+        prior: &Prior,
+        positive: usize,
+        score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
+    ) -> Result<()> {
+        let (classes, costs) = (schema.classes(), self.decision.costs(schema)?);
+        let _progress = Progress::watch(files, "evaluating");
+        let collected = collect(files, classes, prior, &costs, self.memory << 20, score)?;
+        let figures = self.figures(&collected, classes, prior, &costs, positive)?;
+        let two = (classes.len() == 2).then(|| {
+            let application = Application::of(prior, &costs, positive).ok();
+            (classes[positive].clone(), classes[1 - positive].clone(), application)
+        });
+        let shown = Shown {
+            evaluation: &collected.evaluation,
+            figures: &figures,
+            prior,
+            costs: self.decision.has_costs(),
+            two,
+            confidence: self.intervals.confidence,
+        };
+        match self.json {
+            true => say!("{:#}", shown.json()),
+            false => say!("{}", shown.text().trim_end()),
+        }
+        Ok(())
+    }
+
+    fn figures(
+        &self,
+        collected: &Collected,
+        classes: &[String],
+        prior: &Prior,
+        costs: &Costs,
+        positive: usize,
+    ) -> Result<Vec<Figure>> {
+        let IntervalArgs { intervals, bootstrap, confidence, seed } = self.intervals;
+        let resamples = bootstrap.unwrap_or(1000) as usize;
+        let bootstrap = (intervals || bootstrap.is_some()).then_some(Bootstrap { resamples, confidence, seed });
+        if let Some(rows) = &collected.rows {
+            return rows.figures(classes, prior, costs, positive, bootstrap.as_ref());
+        }
+        eprintln!(
+            "note: the evidence of {} rows takes more than {} MiB: intervals, minimum Cllr, AUC, equal error rates and \
+             minimum costs are left out; give --memory for more",
+            collected.evaluation.rows(),
+            self.memory
+        );
+        let cllr = ("cllr".to_string(), collected.cllr.bits());
+        let figures = collected.evaluation.figures().into_iter().chain([cllr]);
+        Ok(figures.map(|(name, value)| Figure { name, value, interval: None }).collect())
+    }
 }
 
-/// The figures for programs.
-pub fn to_json(e: &Evaluation, prior: &Prior) -> serde_json::Value {
-    json!({
-        "rows": e.rows(),
-        "errors": e.errors(),
-        "error_rate": e.error_rate(),
-        "rejected": e.rejected(),
-        "undefined": e.undefined(),
-        "log_loss": e.log_loss(),
-        "brier": e.brier(),
-        "expected_cost": e.expected_cost(),
-        "classes": e.classes(),
-        "actions": e.actions(),
-        "confusion": e.confusion(),
-        "prior": prior.probabilities(),
-    })
+/// The weight of each class in a batch.
+fn class_weights(batch: &Batch<'_>) -> Vec<f64> {
+    let labels = batch.labels().unwrap_or(&[]);
+    let mut weights = vec![0.0; labels.iter().max().map_or(0, |most| *most as usize + 1)];
+    for (i, &class) in labels.iter().enumerate() {
+        weights[class as usize] += batch.row_weights().map_or(1.0, |w| w[i]);
+    }
+    weights
 }
 
-/// The figures for people.
-pub fn to_text(e: &Evaluation, prior: &Prior, costs: bool) -> String {
-    let mut figures = Table::new(["rows", &e.rows().to_string()]);
-    figures.row(["errors", &count(e.errors())]);
-    figures.row(["error rate", &percent(e.error_rate())]);
-    if e.rejected() > 0.0 {
-        figures.row(["rejected", &count(e.rejected())]);
+/// LLRs of the second class as evidence.
+fn llrs(batch: &Batch<'_>, column: &str, unit: f64) -> Result<Evidence> {
+    let mut tile = Tile::default();
+    Cells::new(batch, &[0], Rows::Range(0..batch.rows())).read_numbers(&mut tile)?;
+    let llr = tile.column(0);
+    if let Some(i) = llr.iter().position(|x| x.is_nan()) {
+        let remedy = "give every row its LLR, or leave the row out".to_string();
+        return Err(Error::Missing { column: column.into(), row: batch.row_number(i) + 1, remedy });
     }
-    if e.undefined() > 0 {
-        figures.row(["undefined (0/0)", &e.undefined().to_string()]);
-    }
-    figures.row(["log loss", &format!("{} nats", number(e.log_loss(), 4))]);
-    figures.row(["Brier score", &number(e.brier(), 4)]);
-    if costs {
-        figures.row(["expected cost", &number(e.expected_cost(), 4)]);
-    }
-    let undecided = e.undefined() > 0;
-    let header = ["true \\ decided"].into_iter().chain(e.actions().iter().map(String::as_str));
-    let mut confusion = Table::new(header.chain(undecided.then_some("none")).chain(["prior"]));
-    let left = e.undecided();
-    for (c, row) in e.confusion().into_iter().enumerate() {
-        let row = row.iter().chain(undecided.then_some(&left[c]));
-        let cells = row.map(|&w| if w == 0.0 { "·".to_string() } else { count(w) });
-        let prior = number(prior.probabilities()[c], 3);
-        confusion.row([e.classes()[c].clone()].into_iter().chain(cells).chain([prior]));
-    }
-    format!("{figures}\n{confusion}")
+    // Never above 0, so that an infinite LLR is an impossible class.
+    Evidence::new(2, llr.iter().flat_map(|x| [f64::min(0.0, -x * unit), f64::min(0.0, x * unit)]).collect())
 }

@@ -139,10 +139,7 @@ impl Fit {
         let (classes, columns) = (schema.classes().len(), schema.columns().len());
         let rows = describe::rows(model);
         eprintln!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path.display());
-        match model {
-            Model::Generative(model) => eprintln!("{}", describe::options(model)),
-            Model::Logistic(model) => eprintln!("{}", describe::logistic_options(model)),
-        }
+        eprintln!("{}", describe::in_short(model));
         Ok(())
     }
 
@@ -161,6 +158,7 @@ impl Fit {
                 report["class_rows"] = json!(model.rows());
             }
             Model::Logistic(model) => report["fit"] = json!(model.fit()),
+            Model::Calibrated(_) => {}
         }
         report
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use deciban::data::Schema;
 use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
 use deciban::file::Archive;
-use deciban::learn::{Classifier, GenerativeModel, LogisticModel, Model, Statistics};
+use deciban::learn::{Classifier, GenerativeModel, Model, Statistics};
 use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -51,35 +51,48 @@ impl Inspect {
             }
             return Ok(());
         }
-        let model = match Model::load(&self.file)? {
-            Model::Generative(model) => model,
-            Model::Logistic(model) => return self.logistic(&model),
+        let model = Model::load(&self.file)?;
+        let (model, calibration) = match &model {
+            Model::Calibrated(calibrated) => (calibrated.model(), Some(calibrated.calibration())),
+            model => (model, None),
         };
-        let schema = model.schema();
-        let text = if self.json {
-            format!("{:#}", model_json(&model)?)
-        } else if let Some(pair) = &self.versus {
-            let class = |name: &str| {
-                let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
-                schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
+        if self.json {
+            let mut all = match model {
+                Model::Generative(model) => model_json(model)?,
+                Model::Logistic(model) => describe::logistic_json(model),
+                Model::Calibrated(_) => Value::Null, // A calibrated model holds none of its kind.
             };
-            let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
-            versus(plain_density(&model)?, schema, class(a)?, class(b)?)?
-        } else if self.forms {
-            format!("{}\n{}", describe::model(&model), forms(&model)?)
-        } else {
-            describe::model(&model)
+            if let Some(map) = calibration {
+                all["calibration"] = describe::calibration_json(map);
+            }
+            say!("{all:#}");
+            return Ok(());
+        }
+        if let Some(map) = calibration {
+            say!("{}\n", describe::calibration(map, model.schema().classes()));
+        }
+        let text = match model {
+            Model::Generative(model) => self.generative(model)?,
+            model => describe::any(model),
         };
         say!("{}", text.trim_end());
         Ok(())
     }
 
-    fn logistic(&self, model: &LogisticModel) -> Result<()> {
-        match self.json {
-            true => say!("{:#}", describe::logistic_json(model)),
-            false => say!("{}", describe::logistic(model).trim_end()),
+    fn generative(&self, model: &GenerativeModel) -> Result<String> {
+        let schema = model.schema();
+        if let Some(pair) = &self.versus {
+            let class = |name: &str| {
+                let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
+                schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
+            };
+            let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
+            return versus(plain_density(model)?, schema, class(a)?, class(b)?);
         }
-        Ok(())
+        match self.forms {
+            true => Ok(format!("{}\n{}", describe::model(model), forms(model)?)),
+            false => Ok(describe::model(model)),
+        }
     }
 }
 

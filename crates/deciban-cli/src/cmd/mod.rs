@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod calibrate;
 mod demo;
 mod evaluate;
 mod fit;
@@ -21,6 +22,7 @@ pub enum Command {
     Fit(fit::Fit),
     Predict(predict::Predict),
     Evaluate(evaluate::Evaluate),
+    Calibrate(calibrate::Calibrate),
     Plot(plot::Plot),
     Inspect(inspect::Inspect),
     Sample(sample::Sample),
@@ -36,6 +38,7 @@ impl Command {
             Command::Fit(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Evaluate(command) => command.run(),
+            Command::Calibrate(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Sample(command) => command.run(),

@@ -113,7 +113,7 @@ impl Plot {
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let progress = Progress::watch(&mut files, "drawing");
         // A logistic model needs the mean of columns that are not shown.
-        let kept = match (&model, columns.is_empty()) {
+        let kept = match (model.plain(), columns.is_empty()) {
             (Model::Logistic(_), false) => (0..schema.columns().len()).collect(),
             _ => columns.clone(),
         };

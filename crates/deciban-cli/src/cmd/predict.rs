@@ -108,8 +108,14 @@ impl Predict {
     }
 
     fn form(&self, model: Model, documents: Option<Vec<String>>) -> Result<Form> {
-        if self.density && matches!(model, Model::Logistic(_)) {
-            let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
+        let message = match model {
+            Model::Generative(_) => None,
+            Model::Logistic(_) => {
+                Some("this model knows classes given rows, not how usual a row is: fit a generative one")
+            }
+            Model::Calibrated(_) => Some("calibrated evidence is no density: use the model from before calibration"),
+        };
+        if let Some(message) = message.filter(|_| self.density) {
             return Err(Error::parameter("--density", message));
         }
         let schema = model.schema();

@@ -38,7 +38,8 @@ pub struct Sample {
 impl Sample {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
-        let Model::Generative(generative) = &model else {
+        // A calibration changes what rows say, not how they come about.
+        let Model::Generative(generative) = model.plain() else {
             let message = "this model knows classes given rows, not rows given classes: fit a generative one";
             return Err(Error::parameter("sample", message));
         };

@@ -29,7 +29,7 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     let samples: Vec<Sample<'_>> = (0..classes.len())
         .map(|k| Sample { name: &classes[k], values: &by_class[k].0, weights: &by_class[k].1 })
         .collect();
-    let (at, curves) = match used.model {
+    let (at, curves) = match used.model.plain() {
         Model::Logistic(_) => (Vec::new(), Vec::new()),
         _ => curves(gathered, used, column)?,
     };
@@ -71,7 +71,8 @@ fn curves(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<(Vec<f64
             (0..=300).map(|i| from + (high + room - from) * f64::from(i) / 300.0).collect()
         }
     };
-    let evidence = probe::evidence(used.model, gathered, &[column], &at)?;
+    // Calibrated evidence is no density.
+    let evidence = probe::evidence(used.model.plain(), gathered, &[column], &at)?;
     let classes = evidence.classes();
     let curve = |k: usize| (0..at.len()).map(|i| evidence.row(i)[k].exp()).collect();
     let curves = (0..classes).map(curve).collect();
@@ -101,11 +102,11 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
     order.sort_by(|a, b| total[*b].total_cmp(&total[*a]));
     order.truncate(SHOWN);
     order.sort();
-    let fitted: Vec<Vec<f64>> = match used.model {
+    let fitted: Vec<Vec<f64>> = match used.model.plain() {
         Model::Logistic(_) => Vec::new(),
-        _ => {
+        plain => {
             let codes: Vec<f64> = order.iter().map(|c| *c as f64).collect();
-            let evidence = probe::evidence(used.model, gathered, &[column], &codes)?;
+            let evidence = probe::evidence(plain, gathered, &[column], &codes)?;
             (0..evidence.classes()).map(|k| (0..codes.len()).map(|i| evidence.row(i)[k].exp()).collect()).collect()
         }
     };
@@ -245,7 +246,7 @@ pub fn posterior(gathered: &Gathered, used: &Use<'_>, plane: &Plane, class: usiz
 
 /// Means and covariances of two columns, where the model has them in the units of the data.
 fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
-    let Model::Generative(model) = model else { return Vec::new() };
+    let Model::Generative(model) = model.plain() else { return Vec::new() };
     // The block and the place in it of a column.
     let find = |column: usize| {
         model.blocks().iter().find_map(|b| {
@@ -272,7 +273,7 @@ fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
 
 /// For each class the words or levels with the most evidence for it, in decibans.
 pub fn telling_words(model: &Model, shown: usize) -> Vec<(String, Vec<(String, f64)>)> {
-    let Model::Generative(model) = model else { return Vec::new() };
+    let Model::Generative(model) = model.plain() else { return Vec::new() };
     let classes = model.schema().classes();
     let tables = describe::parameters(model);
     let Some(table) = tables.iter().find(|t| t.what == "probability") else { return Vec::new() };

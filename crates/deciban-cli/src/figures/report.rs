@@ -36,7 +36,7 @@ figure{margin:0}svg{max-width:100%;height:auto}";
 /// Reads the rows once more and writes the page; `data` are the names of the inputs.
 pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, used: &Use<'_>) -> Result<()> {
     let schema = used.model.schema();
-    let columns: Vec<usize> = match used.model {
+    let columns: Vec<usize> = match used.model.plain() {
         Model::Logistic(_) => Vec::new(),
         _ => (0..schema.columns().len()).filter(|c| schema.columns()[*c].kind != Kind::Text).take(COLUMNS).collect(),
     };
@@ -133,10 +133,7 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
         let _ = writeln!(text, "<tr><td>{}</td>{cells}</tr>", escaped(&e.classes()[k]));
     }
     text += "</table></div>\n</div>\n";
-    let options = match used.model {
-        Model::Generative(model) => describe::options(model),
-        Model::Logistic(model) => describe::logistic_options(model),
-    };
+    let options = describe::in_short(used.model);
     let _ = writeln!(text, "<h2>Model</h2>\n<pre>{}</pre>", escaped(&options));
     let rows = number(describe::rows(used.model), 12);
     let columns = used.model.schema().columns().len();

@@ -50,6 +50,21 @@ impl Folder {
         self.0.path()
     }
 
+    /// A folder with tumours in three parts, `train.csv`, `held-out.csv` and `test.csv`, and
+    /// `naive.deciban`, fitted on the first: its columns are correlated, and it is far too sure.
+    pub fn with_tumours() -> Self {
+        let folder = Folder::new();
+        let text = std::fs::read_to_string(wine().replace("wine.csv", "cancer.csv")).unwrap();
+        let (header, rows) = text.split_once('\n').unwrap();
+        for (k, name) in ["train.csv", "held-out.csv", "test.csv"].iter().enumerate() {
+            let part: Vec<&str> = rows.lines().skip(k).step_by(3).collect();
+            folder.write(name, format!("{header}\n{}\n", part.join("\n")));
+        }
+        let fit = ["fit", "train.csv", "-t", "diagnosis", "--covariance", "tied-diagonal", "-o", "naive.deciban"];
+        folder.ok(&fit);
+        folder
+    }
+
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         std::fs::write(self.0.path().join(name), text).unwrap();
     }

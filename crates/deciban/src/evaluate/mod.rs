@@ -2,7 +2,7 @@
 //!
 //! [`Evaluation`] and [`Cllr`] are additive, for streams of any length and any number of classes.
 //! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
-//! from. [`Bootstrap`] puts intervals around anything that is a function of weighted rows, and
+//! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around anything that is a function of weighted rows, and
 //! [`mcnemar`] and [`paired_difference`] compare two models.
 
 mod trials;
@@ -14,13 +14,16 @@ mod reliability;
 mod errors;
 mod resample;
 mod paired;
+mod figures;
 
 pub use cllr::Cllr;
 pub use errors::{ClassFigures, Evaluation};
+pub use figures::{Figure, Scored};
 pub use paired::{Difference, McNemar, mcnemar, paired_difference};
 pub use pav::{Pool, isotonic};
 pub use reliability::{Reliability, ReliabilityBin};
 pub use resample::{Bootstrap, Interval};
 pub use risk::{Application, BayesError, DetectionCost};
 pub use roc::{DetPoint, RocPoint};
+pub(crate) use trials::check_weights;
 pub use trials::{Ranked, Trials};

@@ -61,7 +61,7 @@ impl Trials {
 }
 
 /// Weights must be finite, at least 0, and one per row.
-pub(super) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
+pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     Error::check_shape("weights", rows, weights.len())?;
     match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
         Some(i) => Err(Error::Weight { row: i as u64 + 1, weight: weights[i] }),

@@ -11,6 +11,7 @@ mod summary;
 
 pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
+pub(crate) use logistic::solve;
 pub use logistic::{Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};
@@ -19,6 +20,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::calibrate::CalibratedModel;
 use crate::data::{Batch, Schema};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -71,31 +73,54 @@ pub enum Model {
     Generative(GenerativeModel),
     /// Posteriors linear in the features.
     Logistic(LogisticModel),
+    /// Any of them with its calibration.
+    Calibrated(CalibratedModel),
 }
 
 impl Model {
     /// Writes a model file, whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let mut archive = Archive::new("model");
-        match self {
-            Model::Generative(model) => {
-                archive.put_json("kind", &"generative")?;
-                model.store(&mut archive, "model")?;
-            }
-            Model::Logistic(model) => {
-                archive.put_json("kind", &"logistic")?;
-                model.store(&mut archive, "model")?;
-            }
-        }
+        self.put(&mut archive, "kind", "model")?;
         archive.write(path)
     }
 
     /// Reads a model file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let archive = Archive::read(path, "model")?;
-        match archive.json::<String>("kind")?.as_str() {
-            "generative" => Ok(Model::Generative(GenerativeModel::load(&archive, "model")?)),
-            "logistic" => Ok(Model::Logistic(LogisticModel::load(&archive, "model")?)),
+        Model::get(&Archive::read(path, "model")?, "kind", "model")
+    }
+
+    /// The model without its calibration, if it has one.
+    pub fn plain(&self) -> &Model {
+        match self {
+            Model::Calibrated(calibrated) => calibrated.model(),
+            model => model,
+        }
+    }
+
+    /// Puts the model under `name`, and what it is under `kind`.
+    pub(crate) fn put(&self, archive: &mut Archive, kind: &str, name: &str) -> Result<()> {
+        match self {
+            Model::Generative(model) => {
+                archive.put_json(kind, &"generative")?;
+                model.store(archive, name)
+            }
+            Model::Logistic(model) => {
+                archive.put_json(kind, &"logistic")?;
+                model.store(archive, name)
+            }
+            Model::Calibrated(model) => {
+                archive.put_json(kind, &"calibrated")?;
+                model.store(archive, name)
+            }
+        }
+    }
+
+    pub(crate) fn get(archive: &Archive, kind: &str, name: &str) -> Result<Self> {
+        match archive.json::<String>(kind)?.as_str() {
+            "generative" => Ok(Model::Generative(GenerativeModel::load(archive, name)?)),
+            "logistic" => Ok(Model::Logistic(LogisticModel::load(archive, name)?)),
+            "calibrated" => Ok(Model::Calibrated(CalibratedModel::load(archive, name)?)),
             other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
         }
     }
@@ -106,6 +131,7 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.schema(),
             Model::Logistic(model) => model.schema(),
+            Model::Calibrated(model) => model.schema(),
         }
     }
 
@@ -113,6 +139,7 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.prior(),
             Model::Logistic(model) => model.prior(),
+            Model::Calibrated(model) => model.prior(),
         }
     }
 
@@ -120,6 +147,7 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.empirical(),
             Model::Logistic(model) => model.empirical(),
+            Model::Calibrated(model) => model.empirical(),
         }
     }
 
@@ -127,6 +155,7 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.evidence(x),
             Model::Logistic(model) => model.evidence(x),
+            Model::Calibrated(model) => model.evidence(x),
         }
     }
 }

@@ -62,6 +62,25 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
     }
     say!("{table}");
     say!("\nWith a costly miss the threshold falls by 30 decibans and doubtful tumours are treated.");
+    let llr = |row: &usize| decibans(evidence.llr(*row, malignant));
+    // The doubtful one nearest to −15 decibans; there are rows.
+    let rows = 0..evidence.rows();
+    let doubtful = rows.min_by(|a, b| (llr(a) + 15.0).abs().total_cmp(&(llr(b) + 15.0).abs())).unwrap_or(0);
+    let mut weights = vec![1.0 - 0.37; 2];
+    weights[malignant] = 0.37;
+    let posterior = evidence.posterior(&Prior::new(&weights)?).row(doubtful);
+    say!("\nOne of them has evidence {:+.1} dB and p(malignant) = {:.4}.", llr(&doubtful), posterior[malignant]);
+    say!("What each action is expected to cost, and what is decided:\n");
+    let mut table = Table::new(["a miss costs", "a false alarm", "benign", "malignant", "decision"]);
+    for miss in [1.0, 10.0, 1000.0] {
+        let mut costs = Costs::zero_one(&classes);
+        costs.set(benign, malignant, miss)?;
+        let expected = costs.expected(&posterior);
+        let decision = costs.actions()[costs.best(&posterior).0].clone();
+        let risks = [benign, malignant].map(|action| number(expected[action], 4));
+        table.row([number(miss, 4), "1".into(), risks[0].clone(), risks[1].clone(), decision]);
+    }
+    say!("{}", table.to_string().trim_end());
     Ok(())
 }
 

@@ -11,7 +11,7 @@ mod link;
 mod model;
 mod rowset;
 mod sgd;
-mod solve;
+pub(crate) mod solve;
 
 pub use derivatives::Differentiate;
 pub use link::Link;

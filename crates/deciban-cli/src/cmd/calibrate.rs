@@ -1,0 +1,114 @@
+//! `deciban calibrate`: makes a model's evidence mean what it says, by rows it was not fitted on.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::calibrate::{CalibratedModel, Calibrator, Method};
+use deciban::decision::Costs;
+use deciban::evaluate::{Bootstrap, Figure, Scored};
+use deciban::learn::{Classifier, Model};
+use deciban::posterior::Prior;
+use deciban::{Error, Result};
+use serde_json::json;
+
+use crate::args::{PriorArg, ReadArgs, one_of, open_for_model};
+use crate::describe;
+use crate::output::say;
+use crate::progress::Progress;
+use crate::scored::collect;
+use crate::table::number;
+
+/// Calibrate a model's evidence on labelled rows that it was not fitted on
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban calibrate cancer.deciban held-out.csv -o calibrated.deciban
+  deciban calibrate cancer.deciban held-out.csv --method pav -o calibrated.deciban
+  deciban calibrate digits.deciban held-out.csv --method temperature -o calibrated.deciban
+
+The result is a model file like others: predict, evaluate and the rest use its calibrated evidence.
+Calibrated evidence is still free of any prior.")]
+pub struct Calibrate {
+    /// A model file
+    model: PathBuf,
+    /// Tables: files, globs, or - for standard input
+    #[arg(required = true, value_name = "DATA")]
+    data: Vec<String>,
+    /// A line for the LLR, pool adjacent violators, one scale, or beta calibration
+    #[arg(long, value_parser = one_of(&Method::ALL), default_value = "logistic")]
+    method: Method,
+    /// The prior at which the calibration should be best: uniform, empirical, or CLASS=P,...
+    #[arg(long, default_value = "uniform")]
+    prior: PriorArg,
+    /// Rows of every class added at random: 1 for pav, so that no evidence is infinite, else 0
+    #[arg(long, value_name = "A")]
+    pseudo_count: Option<f64>,
+    /// Write the calibrated model to this file
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Print the calibration as JSON
+    #[arg(long)]
+    json: bool,
+    /// Keep the evidence of rows up to so much memory, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    memory: usize,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Calibrate {
+    pub fn run(self) -> Result<()> {
+        let model = match Model::load(&self.model)? {
+            Model::Calibrated(calibrated) => {
+                eprintln!("note: {} is calibrated already: the new calibration replaces it", self.model.display());
+                calibrated.into_model()
+            }
+            model => model,
+        };
+        let schema = model.schema().clone();
+        let classes = schema.classes();
+        let mut files = open_for_model(&self.data, &self.read, &schema, true)?;
+        let progress = Progress::watch(&mut files, "scoring");
+        let costs = Costs::zero_one(classes);
+        let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, |x| model.evidence(x))?;
+        drop(progress);
+        let Some(rows) = collected.rows else {
+            let message =
+                format!("the evidence of so many rows takes more than {} MiB: give more, or fewer rows", self.memory);
+            return Err(Error::parameter("--memory", message));
+        };
+        let prior = self.prior.resolve(&schema, model.empirical())?;
+        let calibrator = Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count };
+        let map = calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)?;
+        let mut after = Scored::new(classes.len())?;
+        after.append(&map.apply(rows.evidence())?, rows.truth(), Some(rows.weights()))?;
+        let (before, after) = (cllr(&rows, classes)?, cllr(&after, classes)?);
+        let text = describe::calibration(&map, classes);
+        let calibrated = Model::Calibrated(CalibratedModel::new(model, map.clone())?);
+        calibrated.save(&self.output)?;
+        if self.json {
+            let report = json!({
+                "calibration": describe::calibration_json(&map),
+                "rows": rows.rows(),
+                "cllr_before": before[0],
+                "cllr": after[0],
+                "min_cllr": before[1],
+            });
+            say!("{report:#}");
+            return Ok(());
+        }
+        eprintln!("{}: {} calibration by {} rows", self.output.display(), self.method.name(), rows.rows());
+        eprintln!("{text}");
+        let [was, is, least] = [before[0], after[0], before[1]].map(|x| number(x, 4));
+        eprintln!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
+        Ok(())
+    }
+}
+
+/// Actual and minimum.
+fn cllr(rows: &Scored, classes: &[String]) -> Result<[f64; 2]> {
+    let (prior, costs) = (Prior::uniform(classes.len()), Costs::zero_one(classes));
+    let none: Option<&Bootstrap> = None;
+    let figures = rows.figures(classes, &prior, &costs, 1, none)?;
+    let value = |name: &str| figures.iter().find(|f: &&Figure| f.name == name).map_or(f64::NAN, |f| f.value);
+    Ok([value("cllr"), value("min_cllr")])
+}

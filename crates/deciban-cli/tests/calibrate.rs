@@ -1,0 +1,93 @@
+//! `deciban calibrate`: evidence that means what it says, in every command that uses the model.
+
+mod common;
+
+use common::{Folder, close, numbers, wine};
+use serde_json::Value;
+
+fn figure(figures: &Value, name: &str) -> f64 {
+    figures[name].as_f64().unwrap_or_else(|| panic!("no `{name}` in {figures}"))
+}
+
+#[test]
+fn every_method_brings_the_cost_near_its_minimum() {
+    let folder = Folder::with_tumours();
+    let evaluate = |model: &str| folder.json(&["evaluate", model, "test.csv", "--json"]);
+    let before = evaluate("naive.deciban");
+    assert!(figure(&before, "cllr") - figure(&before, "min_cllr") > 1.0);
+    for method in ["logistic", "pav", "temperature", "beta"] {
+        let calibrate = ["calibrate", "naive.deciban", "held-out.csv", "--method", method, "-o", "new.deciban"];
+        let report = folder.json(&[&calibrate[..], &["--json"]].concat());
+        assert_eq!(report["calibration"]["method"], method);
+        assert!(figure(&report, "cllr") < figure(&report, "cllr_before") && figure(&report, "rows") == 190.0);
+        let after = evaluate("new.deciban");
+        assert!(figure(&after, "cllr") - figure(&after, "min_cllr") < 0.11, "{method}: {after}");
+        assert!(figure(&after, "log_loss") < 0.3 * figure(&before, "log_loss"), "{method}");
+    }
+}
+
+/// The line that `inspect` shows is what happens to the evidence, and another prior moves log-odds as ever.
+#[test]
+fn predictions_are_calibrated() {
+    let folder = Folder::with_tumours();
+    folder.ok(&["calibrate", "naive.deciban", "held-out.csv", "-o", "new.deciban"]);
+    let map = folder.json(&["inspect", "new.deciban", "--json"])["calibration"].clone();
+    let (scale, bias) = (figure(&map, "scale"), numbers(&map["bias"]));
+    let decibans = |model: &str, options: &[&str]| {
+        folder.table(&[&["predict", model, "test.csv", "--evidence"], options].concat()).numbers("evidence(malignant)")
+    };
+    let (plain, calibrated) = (decibans("naive.deciban", &[]), decibans("new.deciban", &[]));
+    for (x, y) in plain.iter().zip(&calibrated) {
+        close(*y, scale * x + (bias[1] - bias[0]) * 10.0 / 10f64.ln(), 1e-9);
+    }
+    assert_eq!(decibans("new.deciban", &["--prior", "malignant=0.01"]), calibrated);
+    let text = folder.ok(&["inspect", "new.deciban"]);
+    assert!(text.starts_with("calibrated: LLR(malignant) = 0.1512 × model's + 1.651\n\ngaussian"), "{text}");
+    let rows = |model: &str| folder.ok(&["sample", model, "-n", "3"]);
+    assert_eq!(rows("new.deciban"), rows("naive.deciban"));
+    let message = folder.fails(&["predict", "new.deciban", "test.csv", "--density"]);
+    assert_eq!(message, "--density: calibrated evidence is no density: use the model from before calibration");
+}
+
+#[test]
+fn again_and_of_three_classes() {
+    let folder = Folder::with_tumours();
+    let first = ["calibrate", "naive.deciban", "held-out.csv", "-o", "first.deciban"];
+    folder.ok(&first);
+    let again = ["calibrate", "first.deciban", "held-out.csv", "-o", "second.deciban"];
+    let (code, _, stderr) = folder.run(&again);
+    assert!(code == 0 && stderr.starts_with("note: first.deciban is calibrated already"), "{stderr}");
+    assert_eq!(folder.read("first.deciban"), folder.read("second.deciban"));
+
+    let folder = Folder::with_model(&["--covariance", "spherical"]);
+    let calibrate = ["calibrate", "wine.deciban", &wine(), "-o", "new.deciban", "--prior", "Barolo=0.5"];
+    let (code, stdout, stderr) = folder.run(&calibrate);
+    assert_eq!((code, stdout.as_str()), (0, ""));
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines[0], "new.deciban: logistic calibration by 178 rows");
+    assert!(lines[1].starts_with("calibrated: evidence = ") && lines[1].contains("Barolo "), "{stderr}");
+    let [was, is] = ["wine.deciban", "new.deciban"].map(|m| folder.json(&["evaluate", m, &wine(), "--json"]));
+    assert!(figure(&is, "cllr") < figure(&was, "cllr"));
+    close(figure(&is, "min_cllr"), figure(&was, "min_cllr"), 1e-9);
+    let message = folder.fails(&["calibrate", "wine.deciban", &wine(), "--method", "pav", "-o", "x.deciban"]);
+    assert_eq!(message, "--method: pav is for two classes: use logistic or temperature");
+}
+
+#[test]
+fn what_cannot_be_calibrated_is_said() {
+    let folder = Folder::with_tumours();
+    let text = String::from_utf8(folder.read("test.csv")).unwrap();
+    let benign: Vec<&str> = text.lines().filter(|line| !line.starts_with("malignant")).collect();
+    folder.write("benign.csv", benign.join("\n"));
+    let message = folder.fails(&["calibrate", "naive.deciban", "benign.csv", "-o", "x.deciban"]);
+    assert_eq!(message, "class `malignant` has no rows to calibrate with");
+    let few: Vec<&str> = text.lines().take(1).chain(text.lines().filter(|l| l.starts_with("benign")).take(3)).collect();
+    let two: Vec<&str> = few.into_iter().chain(text.lines().filter(|l| l.starts_with("malignant")).take(3)).collect();
+    folder.write("few.csv", two.join("\n"));
+    let message = folder.fails(&["calibrate", "naive.deciban", "few.csv", "-o", "x.deciban"]);
+    assert!(message.starts_with("--pseudo-count: the rows are perfectly separable"), "{message}");
+    folder.ok(&["calibrate", "naive.deciban", "few.csv", "-o", "x.deciban", "--pseudo-count", "1"]);
+    let message = folder.fails(&["calibrate", "naive.deciban", "test.csv", "-o", "y.deciban", "--memory", "0"]);
+    assert!(message.starts_with("--memory: the evidence of so many rows takes more than 0 MiB"), "{message}");
+    folder.misused(&["calibrate", "naive.deciban", "test.csv"]);
+}

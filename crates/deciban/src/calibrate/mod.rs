@@ -1,0 +1,262 @@
+//! Calibration: maps evidence to evidence that means what it says, learned on rows that the model has
+//! not been fitted on.
+//!
+//! | method | map | classes | learned |
+//! |---|---|---|---|
+//! | [`Affine`] `logistic` | aeₖ + bₖ | any | a and b |
+//! | [`Affine`] `temperature` | aeₖ | any | a |
+//! | [`Steps`] `pav` | any rising one | two | as many steps as the rows tell apart |
+//! | [`Beta`] `beta` | bent apart at the ends | two | three numbers |
+//!
+//! All give evidence: whatever prior the fit favours is taken out again, and another one may be plugged
+//! in afterwards. They do not change which of two rows has more evidence for a class (but for ties),
+//! so AUC and min Cllr stay.
+
+mod softmax;
+mod affine;
+mod beta;
+mod steps;
+mod model;
+
+pub use affine::Affine;
+pub(crate) use affine::least_loss;
+pub use beta::Beta;
+pub use model::CalibratedModel;
+pub use steps::Steps;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::evaluate::check_weights;
+use crate::evidence::Evidence;
+use crate::file::{Archive, Stored};
+use crate::posterior::Prior;
+
+/// The kinds of maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// A line for the LLR; of many classes one scale and a bias each.
+    #[default]
+    Logistic,
+    /// Pool adjacent violators.
+    Pav,
+    /// One scale.
+    Temperature,
+    /// Beta calibration.
+    Beta,
+}
+
+impl Method {
+    /// All methods, by the names of the command line.
+    pub const ALL: [(&'static str, Method); 4] = [
+        ("logistic", Method::Logistic),
+        ("pav", Method::Pav),
+        ("temperature", Method::Temperature),
+        ("beta", Method::Beta),
+    ];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        // Every method is in the list.
+        Method::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How a calibration is learned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibrator {
+    /// The kind of map.
+    pub method: Method,
+    /// The prior at which it should be best; flat unless given. PAV is best at every prior.
+    pub prior: Option<Prior>,
+    /// Rows of every class that are added at random places; unless given, 1 for PAV and 0 else.
+    pub pseudo_count: Option<f64>,
+}
+
+/// A learned map from evidence to evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Calibration {
+    /// Logistic and temperature.
+    Affine(Affine),
+    /// Pool adjacent violators.
+    Steps(Steps),
+    /// Beta calibration.
+    Beta(Beta),
+}
+
+impl Calibrator {
+    /// Learns the map from evidence and the true classes of rows, weighted if told. `classes` are names.
+    ///
+    /// ```
+    /// use deciban::calibrate::{Calibration, Calibrator};
+    /// use deciban::evidence::Evidence;
+    /// // LLRs of ±2, right in three of four rows: they should be ±ln 3.
+    /// let evidence = Evidence::new(2, [2.0, 2.0, 2.0, -2.0, -2.0, -2.0, -2.0, 2.0].iter().flat_map(|x| [0.0, *x]).collect())?;
+    /// let classes = ["no".to_string(), "yes".to_string()];
+    /// let map = Calibrator::default().fit(&evidence, &[1, 1, 1, 1, 0, 0, 0, 0], None, &classes)?;
+    /// let Calibration::Affine(line) = &map else { panic!() };
+    /// assert!((line.scale - 3f64.ln() / 2.0).abs() < 1e-9 && line.bias[1].abs() < 1e-9);
+    /// assert!((map.apply(&evidence)?.llr(0, 1) - 3f64.ln()).abs() < 1e-9);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn fit(
+        &self,
+        evidence: &Evidence,
+        truth: &[u32],
+        weights: Option<&[f64]>,
+        classes: &[String],
+    ) -> Result<Calibration> {
+        self.check(evidence, truth, weights, classes)?;
+        let prior = self.prior.clone().unwrap_or_else(|| Prior::uniform(classes.len()));
+        let default = if self.method == Method::Pav { 1.0 } else { 0.0 };
+        let pseudo_count = self.pseudo_count.unwrap_or(default);
+        let llr = || (0..evidence.rows()).map(|i| evidence.llr(i, 1)).collect::<Vec<f64>>();
+        Ok(match self.method {
+            Method::Logistic => Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, true)?),
+            Method::Temperature => {
+                Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, false)?)
+            }
+            Method::Pav => {
+                let target: Vec<bool> = truth.iter().map(|k| *k == 1).collect();
+                Calibration::Steps(Steps::fit(&llr(), &target, weights, pseudo_count)?)
+            }
+            Method::Beta => Calibration::Beta(Beta::fit(&llr(), truth, weights, prior.probabilities(), pseudo_count)?),
+        })
+    }
+
+    fn check(&self, evidence: &Evidence, truth: &[u32], weights: Option<&[f64]>, classes: &[String]) -> Result<()> {
+        Error::check_shape("labels", evidence.rows(), truth.len())?;
+        Error::check_shape("classes", evidence.classes(), classes.len())?;
+        if let Some(weights) = weights {
+            check_weights(weights, truth.len())?;
+        }
+        if let Some(a) = self.pseudo_count.filter(|a| !(a.is_finite() && *a >= 0.0)) {
+            return Err(Error::parameter("--pseudo-count", format!("{a} is not a finite number of at least 0")));
+        }
+        if matches!(self.method, Method::Pav | Method::Beta) && classes.len() != 2 {
+            let message = format!("{} is for two classes: use logistic or temperature", self.method.name());
+            return Err(Error::parameter("--method", message));
+        }
+        if let Some(prior) = &self.prior {
+            Error::check_shape("classes of the prior", classes.len(), prior.classes())?;
+            if let Some(k) = prior.probabilities().iter().position(|p| *p == 0.0) {
+                return Err(Error::Prior(format!("class `{}` has 0: calibration needs them all", classes[k])));
+            }
+        }
+        let has_rows = |k: usize| {
+            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+            truth.iter().enumerate().any(|(i, c)| *c as usize == k && weight(i) > 0.0)
+        };
+        if let Some(row) = truth.iter().position(|k| *k as usize >= classes.len()) {
+            return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
+        }
+        match (0..classes.len()).find(|&k| !has_rows(k)) {
+            Some(k) => Err(Error::Classes(format!("class `{}` has no rows to calibrate with", classes[k]))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Calibration {
+    /// Calibrated evidence. Rows that are impossible under every class stay so.
+    pub fn apply(&self, evidence: &Evidence) -> Result<Evidence> {
+        const CHUNK: usize = 1024;
+        let classes = evidence.classes();
+        Error::check_shape("classes of the evidence", self.classes().unwrap_or(classes), classes)?;
+        let mut values = evidence.values().to_vec();
+        let rows = |values: &mut [f64]| values.chunks_exact_mut(classes).for_each(|row| self.apply_row(row));
+        values.par_chunks_mut(CHUNK * classes).for_each(rows);
+        Evidence::new(classes, values)
+    }
+
+    fn apply_row(&self, row: &mut [f64]) {
+        if row.iter().all(|e| *e == f64::NEG_INFINITY) {
+            return;
+        }
+        let llr = |row: &[f64]| row[1] - row[0];
+        let llr = match self {
+            Calibration::Affine(affine) => return affine.apply(row),
+            Calibration::Steps(steps) => steps.apply(llr(row)),
+            Calibration::Beta(beta) => beta.apply(llr(row)),
+        };
+        // Never above 0, so that an infinite LLR is an impossible class.
+        row.copy_from_slice(&[f64::min(0.0, -llr), f64::min(0.0, llr)]);
+    }
+
+    /// How many classes it is for.
+    fn classes(&self) -> Option<usize> {
+        match self {
+            Calibration::Affine(affine) => Some(affine.bias.len()),
+            Calibration::Steps(_) | Calibration::Beta(_) => Some(2),
+        }
+    }
+
+    /// Whether more evidence stays more evidence; comparisons with NaN are false.
+    fn rises(&self) -> bool {
+        match self {
+            Calibration::Affine(line) => {
+                line.scale > 0.0 && line.scale.is_finite() && line.bias.iter().all(|b| b.is_finite())
+            }
+            Calibration::Beta(beta) => {
+                let finite = [beta.a, beta.b, beta.c, beta.log_odds].iter().all(|x| x.is_finite());
+                finite && beta.a >= 0.0 && beta.b >= 0.0
+            }
+            Calibration::Steps(Steps { pieces }) => {
+                let rises = |p: &[[f64; 3]]| p[0][1] < p[1][0] && p[0][2] < p[1][2];
+                let first = pieces.first().is_some_and(|p| !p[2].is_nan());
+                first && pieces.iter().all(|p| p[0] <= p[1]) && pieces.windows(2).all(rises)
+            }
+        }
+    }
+
+    /// The method that made it; temperature is a logistic one without bias.
+    pub fn method(&self) -> Method {
+        match self {
+            Calibration::Affine(affine) if affine.bias.iter().all(|b| *b == 0.0) => Method::Temperature,
+            Calibration::Affine(_) => Method::Logistic,
+            Calibration::Steps(_) => Method::Pav,
+            Calibration::Beta(_) => Method::Beta,
+        }
+    }
+}
+
+impl Stored for Calibration {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let kind = format!("{name}.kind");
+        match self {
+            Calibration::Affine(affine) => {
+                archive.put_json(&kind, &"affine")?;
+                archive.put_json(&format!("{name}.map"), affine)
+            }
+            Calibration::Beta(beta) => {
+                archive.put_json(&kind, &"beta")?;
+                archive.put_json(&format!("{name}.map"), beta)
+            }
+            Calibration::Steps(steps) => {
+                archive.put_json(&kind, &"steps")?;
+                archive.put_json(&format!("{name}.count"), &steps.pieces.len())?;
+                archive.put(&format!("{name}.pieces"), &[steps.pieces.len(), 3], steps.pieces.as_flattened())
+            }
+        }
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let kind: String = archive.json(&format!("{name}.kind"))?;
+        let calibration = match kind.as_str() {
+            "affine" => Calibration::Affine(archive.json(&format!("{name}.map"))?),
+            "beta" => Calibration::Beta(archive.json(&format!("{name}.map"))?),
+            "steps" => {
+                let count: usize = archive.json(&format!("{name}.count"))?;
+                let flat = archive.get(&format!("{name}.pieces"), &[count, 3])?;
+                Calibration::Steps(Steps { pieces: flat.as_chunks::<3>().0.to_vec() })
+            }
+            other => return Err(archive.damaged(&format!("there is no calibration named `{other}`"))),
+        };
+        match calibration.rises() {
+            true => Ok(calibration),
+            false => Err(archive.damaged("the calibration is not a rising map")),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Calibrations against scikit-learn and SciPy (`reference/calibrate.py` made the values), in model files,
+//! and on data that no one tuned on.
+
+mod common;
+
+use common::Table;
+use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
+use deciban::evaluate::{BayesError, Scored, Trials};
+use deciban::evidence::Evidence;
+use deciban::family::gaussian::{Gaussian, Structure};
+use deciban::learn::{Classifier, Model};
+use deciban::posterior::Prior;
+use serde_json::Value;
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+fn reference() -> Value {
+    serde_json::from_str(include_str!("reference/calibrate.json")).unwrap()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance * expected.abs().max(1.0), "{found}, not {expected}");
+}
+
+fn names(classes: usize) -> Vec<String> {
+    (0..classes).map(|k| k.to_string()).collect()
+}
+
+fn of_llr(llr: &[f64]) -> Evidence {
+    Evidence::new(2, llr.iter().flat_map(|x| [3.0, 3.0 + x]).collect()).unwrap()
+}
+
+#[test]
+fn two_classes_agree_with_references() {
+    let reference = reference();
+    let cases = reference["two"].as_array().unwrap();
+    assert_eq!(cases.len(), 2);
+    for case in cases {
+        let llr = numbers(&case["llr"]);
+        let y: Vec<u32> = numbers(&case["y"]).iter().map(|y| *y as u32).collect();
+        let weights = case["weights"].as_array().map(|_| numbers(&case["weights"]));
+        let prior = Prior::new(&numbers(&case["prior"])).unwrap();
+        let fit = |method: Method| {
+            let calibrator = Calibrator { method, prior: Some(prior.clone()), pseudo_count: None };
+            calibrator.fit(&of_llr(&llr), &y, weights.as_deref(), &names(2)).unwrap()
+        };
+
+        let line = fit(Method::Logistic);
+        let [slope, offset] = [0, 1].map(|j| numbers(&case["logistic"])[j]);
+        for (x, found) in [-5.0, 0.0, 7.0].iter().zip([0, 1, 2]) {
+            let calibrated = line.apply(&of_llr(&[-5.0, 0.0, 7.0])).unwrap();
+            close(calibrated.llr(found, 1), slope * x + offset, 1e-8);
+        }
+
+        let Calibration::Affine(scale) = fit(Method::Temperature) else { panic!() };
+        close(scale.scale, case["temperature"].as_f64().unwrap(), 1e-8);
+        assert_eq!(scale.bias, [0.0, 0.0]);
+
+        let Calibration::Beta(beta) = fit(Method::Beta) else { panic!() };
+        let expected = numbers(&case["beta"]);
+        for (found, expected) in [beta.a, beta.b, beta.c].iter().zip(&expected) {
+            close(*found, *expected, 1e-6);
+        }
+        // By the formula, at a prior of its own.
+        let odds = (prior.probabilities()[1] / prior.probabilities()[0]).ln();
+        let p: f64 = 1.0 / (1.0 + (-(0.4 + odds)).exp());
+        close(beta.apply(0.4), beta.a * p.ln() - beta.b * (1.0 - p).ln() + beta.c - odds, 1e-12);
+
+        let steps = fit(Method::Pav);
+        let calibrated = steps.apply(&of_llr(&numbers(&case["pav"][0]))).unwrap();
+        for (i, expected) in numbers(&case["pav"][1]).iter().enumerate() {
+            assert!(expected.is_finite());
+            close(calibrated.llr(i, 1), *expected, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn many_classes_agree_with_scipy() {
+    let reference = reference();
+    let case = &reference["many"][0];
+    let rows: Vec<Vec<f64>> = case["evidence"].as_array().unwrap().iter().map(numbers).collect();
+    let y: Vec<u32> = numbers(&case["y"]).iter().map(|y| *y as u32).collect();
+    let evidence = Evidence::new(4, rows.concat()).unwrap();
+    let prior = Some(Prior::new(&numbers(&case["prior"])).unwrap());
+    let calibrator = Calibrator { prior, ..Calibrator::default() };
+    let Calibration::Affine(found) = calibrator.fit(&evidence, &y, None, &names(4)).unwrap() else { panic!() };
+    close(found.scale, case["affine"][0].as_f64().unwrap(), 1e-7);
+    close(found.bias.iter().sum(), 0.0, 1e-12);
+    for (k, expected) in numbers(&case["affine"][1]).iter().enumerate() {
+        close(found.bias[k] - found.bias[0], *expected, 1e-7);
+    }
+    // A constant added to a row's evidence changes nothing.
+    let shifted = rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |e| e + 100.0 * (i % 7) as f64));
+    let shifted = Evidence::new(4, shifted.collect()).unwrap();
+    let Calibration::Affine(again) = calibrator.fit(&shifted, &y, None, &names(4)).unwrap() else { panic!() };
+    close(again.scale, found.scale, 1e-9);
+}
+
+#[test]
+fn what_is_good_stays() {
+    // LLRs that are right: e^x of the targets to one of the others at ±x.
+    let (mut llr, mut y, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for x in [-3.0, -1.0, 0.5, 2.0, 4.0f64] {
+        // p(x | target)/p(x | other) = e^x up to a factor, which is taken out below.
+        for (k, w) in [(1, x.exp() * (-0.5 * x * x).exp()), (0, (-0.5 * x * x).exp())] {
+            llr.push(x);
+            y.push(k);
+            weights.push(w);
+        }
+    }
+    let total = |k: u32| y.iter().zip(&weights).filter(|(c, _)| **c == k).map(|(_, w)| w).sum::<f64>();
+    let offset = (total(1) / total(0)).ln();
+    llr.iter_mut().for_each(|x| *x -= offset);
+    for (_, method) in Method::ALL {
+        let calibrator = Calibrator { method, pseudo_count: Some(0.0), ..Calibrator::default() };
+        let map = calibrator.fit(&of_llr(&llr), &y, Some(&weights), &names(2)).unwrap();
+        let calibrated = map.apply(&of_llr(&llr)).unwrap();
+        for (i, x) in llr.iter().enumerate() {
+            close(calibrated.llr(i, 1), *x, 1e-7);
+        }
+        // Between what was seen it rises, and does not leave what it knows.
+        let grid: Vec<f64> = (-80..80).map(|i| f64::from(i) / 10.0).collect();
+        let calibrated = map.apply(&of_llr(&grid)).unwrap();
+        let values: Vec<f64> = (0..grid.len()).map(|i| calibrated.llr(i, 1)).collect();
+        assert!(values.windows(2).all(|v| v[0] <= v[1] + 1e-12), "{method:?}");
+    }
+}
+
+#[test]
+fn infinite_and_impossible() {
+    let never = f64::NEG_INFINITY;
+    let rows = vec![0.0, never, never, 0.0, never, never, 0.0, 1.0, 0.0, -1.0, 0.0, 2.0];
+    let evidence = Evidence::new(2, rows).unwrap();
+    let y = [0, 1, 0, 0, 1, 1];
+    let fit = |method: Method, pseudo_count: Option<f64>| {
+        Calibrator { method, pseudo_count, ..Calibrator::default() }.fit(&evidence, &y, None, &names(2))
+    };
+    let calibrated = fit(Method::Pav, None).unwrap().apply(&evidence).unwrap();
+    assert_eq!(calibrated.row(2), [never, never]);
+    assert!((0..6).filter(|i| *i != 2).all(|i| calibrated.llr(i, 1).is_finite()), "{calibrated:?}");
+    let open = fit(Method::Pav, Some(0.0)).unwrap().apply(&evidence).unwrap();
+    assert_eq!((open.llr(0, 1), open.llr(1, 1)), (never, f64::INFINITY));
+    for method in [Method::Beta, Method::Logistic] {
+        let error = fit(method, Some(1.0)).unwrap_err().to_string();
+        assert!(error.contains("infinite evidence cannot be calibrated so: use --method pav"), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_is_said() {
+    let fit = |calibrator: &Calibrator, llr: &[f64], y: &[u32]| {
+        calibrator.fit(&of_llr(llr), y, None, &["benign".to_string(), "malignant".to_string()])
+    };
+    let said = |calibrator: &Calibrator, llr: &[f64], y: &[u32]| fit(calibrator, llr, y).unwrap_err().to_string();
+    let plain = Calibrator::default();
+    assert!(said(&plain, &[-1.0, 2.0], &[0, 1]).starts_with("--pseudo-count: the rows are perfectly separable"));
+    // With a pseudo-count separable rows have an answer: a finite one.
+    let smooth = Calibrator { pseudo_count: Some(1.0), ..plain.clone() };
+    let Calibration::Affine(line) = fit(&smooth, &[-1.0, 1.0], &[0, 1]).unwrap() else { panic!() };
+    // Targets of 2/3 for one row of each class: a·1 = ln 2.
+    close(line.scale, 2f64.ln(), 1e-8);
+    assert_eq!(said(&plain, &[-1.0, 2.0], &[0, 0]), "class `malignant` has no rows to calibrate with");
+    let wrong = said(&plain, &[1.0, -1.0, 1.0, -1.0, -1.0, 1.0], &[0, 1, 0, 1, 0, 1]);
+    assert!(wrong.starts_with("the evidence does not point towards the classes"), "{wrong}");
+    let pav = Calibrator { method: Method::Pav, ..plain.clone() };
+    let three = pav.fit(&Evidence::new(3, vec![0.0; 3]).unwrap(), &[0], None, &names(3)).unwrap_err();
+    assert_eq!(three.to_string(), "--method: pav is for two classes: use logistic or temperature");
+    let none = Calibrator { prior: Some(Prior::new(&[0.0, 1.0]).unwrap()), ..plain.clone() };
+    assert_eq!(said(&none, &[1.0], &[0]), "prior: class `benign` has 0: calibration needs them all");
+    for count in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(fit(&Calibrator { pseudo_count: Some(count), ..plain.clone() }, &[1.0, 2.0], &[0, 1]).is_err());
+    }
+    assert!(fit(&plain, &[1.0], &[7]).is_err() && fit(&plain, &[1.0], &[0, 1]).is_err());
+}
+
+fn score(model: &impl Classifier, table: &Table) -> Scored {
+    let mut scored = Scored::new(table.classes.len()).unwrap();
+    scored.append(&model.evidence(&table.batch()).unwrap(), &table.labels, None).unwrap();
+    scored
+}
+
+fn calibrate(model: Model, method: Method, rows: &Table) -> CalibratedModel {
+    let scored = score(&model, rows);
+    let calibrator = Calibrator { method, ..Calibrator::default() };
+    let map = calibrator.fit(scored.evidence(), scored.truth(), None, &rows.classes).unwrap();
+    CalibratedModel::new(model, map).unwrap()
+}
+
+/// Tumours: naive Bayes on 30 correlated columns counts the same evidence many times over. A third of
+/// the rows to learn from, a third to calibrate, a third to see.
+#[test]
+fn calibration_on_tumours_brings_the_cost_near_its_minimum() {
+    let Some(tumours) = common::wdbc() else { return };
+    let part = |k: usize| tumours.filter(|i| i % 3 == k);
+    let (train, held_out, test) = (part(0), part(1), part(2));
+    let naive = Gaussian { covariance: Structure::TiedDiagonal, ..Gaussian::default() };
+    let model = Model::Generative(train.fit(naive));
+    let before = score(&model, &test).trials(1).unwrap();
+    let loss = |trials: &Trials| trials.cllr() - trials.min_cllr();
+    assert!(loss(&before) > 1.0, "{} {}", before.cllr(), before.min_cllr());
+    // Mean error rates over prior log-odds from −5 to 5: actual and minimum.
+    let errors = |trials: &Trials| {
+        let log_odds: Vec<f64> = (-50..=50).map(|i| f64::from(i) / 10.0).collect();
+        let curve = trials.bayes_error_curve(&log_odds);
+        let mean = |of: fn(&BayesError) -> f64| curve.iter().map(of).sum::<f64>() / curve.len() as f64;
+        (mean(|p| p.actual), mean(|p| p.minimum))
+    };
+    let (actual, least) = errors(&before);
+    assert!(actual > 2.0 * least, "{actual} {least}");
+    for (name, method) in Method::ALL {
+        let after = score(&calibrate(model.clone(), method, &held_out), &test).trials(1).unwrap();
+        let (actual, least) = errors(&after);
+        println!("{name}: Cllr {:.4} to {:.4}, minimum {:.4}", before.cllr(), after.cllr(), after.min_cllr());
+        println!("{name}: errors {:.4} to {actual:.4}, minimum {least:.4}", errors(&before).0);
+        assert!(loss(&after) < 0.11, "{name}: {} {}", after.cllr(), after.min_cllr());
+        assert!(actual < 1.5 * least, "{name}: {actual} {least}");
+        // Smooth maps keep the order of the rows.
+        if method != Method::Pav {
+            assert!((after.auc() - before.auc()).abs() < 1e-12 && (after.min_cllr() - before.min_cllr()).abs() < 1e-12);
+        }
+    }
+}
+
+/// Digits by writers whom neither the model nor the calibration has seen.
+#[test]
+fn calibration_on_digits_of_new_writers() {
+    let (Some(known), Some(test)) = (common::pendigits("tra"), common::pendigits("tes")) else { return };
+    let (train, held_out) = (known.filter(|i| i < 5000), known.filter(|i| i >= 5000));
+    let family =
+        Gaussian { covariance: Structure::Diagonal, shrinkage: "0.05".parse().unwrap(), ..Gaussian::default() };
+    let model = Model::Generative(train.fit(family));
+    let names = test.classes.clone();
+    let figures = |scored: &Scored| {
+        let costs = deciban::decision::Costs::zero_one(&names);
+        let figures = scored.figures(&names, &Prior::uniform(10), &costs, 1, None).unwrap();
+        ["cllr", "min_cllr"].map(|name| figures.iter().find(|f| f.name == name).unwrap().value)
+    };
+    let [before, least] = figures(&score(&model, &test));
+    for method in [Method::Logistic, Method::Temperature] {
+        let [after, _] = figures(&score(&calibrate(model.clone(), method, &held_out), &test));
+        println!("{method:?}: Cllr {before:.4} to {after:.4}, minimum {least:.4}");
+        assert!(before > 1.3 * least && after < 1.2 * least, "{before} {after} {least}");
+    }
+}
+
+#[test]
+fn files_hold_the_calibration() {
+    let rows: Vec<([f64; 1], u32)> =
+        (0..200).map(|i| ([f64::from(i * 37 % 101) / 10.0], u32::from(i * 37 % 101 + i % 50 > 70))).collect();
+    let table = Table::of(&rows);
+    let model = Model::Generative(table.fit(Gaussian::default()));
+    let path = std::env::temp_dir().join(format!("deciban-calibrated-{}", std::process::id()));
+    for (_, method) in Method::ALL {
+        let calibrated = calibrate(model.clone(), method, &table);
+        let evidence = calibrated.evidence(&table.batch()).unwrap();
+        assert_ne!(evidence, model.evidence(&table.batch()).unwrap());
+        assert_eq!(calibrated.calibration().method(), method);
+        Model::Calibrated(calibrated).save(&path).unwrap();
+        let Model::Calibrated(loaded) = Model::load(&path).unwrap() else { panic!() };
+        assert_eq!(loaded.evidence(&table.batch()).unwrap(), evidence);
+        assert_eq!((loaded.prior(), loaded.empirical()), (model.prior(), model.empirical()));
+        // Not twice, and not for other classes.
+        let map = loaded.calibration().clone();
+        let error = CalibratedModel::new(Model::Calibrated(loaded), map).unwrap_err().to_string();
+        assert!(error.starts_with("the model is calibrated already"), "{error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}
