@@ -26,6 +26,8 @@ fn the_list_names_every_example() {
     }
     let message = folder.fails(&["demo", "beer"]);
     assert_eq!(message, format!("demo: there is no example `beer`: there are {NAMES}"));
+    let message = folder.fails(&["demo", "cats", "--data", "dogs.csv"]);
+    assert_eq!(message, "--data: `cats` has its data inside: only languages, spam, wine, mnist take others");
     let message = folder.fails(&["demo", "mnist"]);
     assert!(message.starts_with("--data: give the folder"), "{message}");
     let message = folder.fails(&["demo", "mnist", "--data", "nowhere"]);

@@ -27,11 +27,13 @@ use crate::output::say;
 #[command(after_help = "Examples:
   deciban demo
   deciban demo height
+  deciban demo languages --data sources/
   deciban demo mnist --data mnist/")]
 pub struct Demo {
     /// Which one; without a name, the list
     name: Option<String>,
-    /// Where the data of the example lie, for those that are too large to be inside the program
+    /// Other data: wine27.csv for wine, a folder per language for languages, label<TAB>text lines for
+    /// spam, the folder of the images for mnist
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
 }
@@ -60,6 +62,9 @@ const EXAMPLES: [Example; 9] = [
     Example { name: "mnist", about: "sixteen digit classifiers from one pass (needs --data)", run: mnist::run },
 ];
 
+/// Those that `--data` is for.
+const TAKE_DATA: [&str; 4] = ["languages", "spam", "wine", "mnist"];
+
 impl Demo {
     pub fn run(self) -> Result<()> {
         let Some(name) = self.name else {
@@ -73,6 +78,10 @@ impl Demo {
         let example = EXAMPLES.iter().find(|e| e.name == name).ok_or_else(|| {
             Error::parameter("demo", format!("there is no example `{name}`: there are {}", names.join(", ")))
         })?;
+        if self.data.is_some() && !TAKE_DATA.contains(&example.name) {
+            let message = format!("`{name}` has its data inside: only {} take others", TAKE_DATA.join(", "));
+            return Err(Error::parameter("--data", message));
+        }
         (example.run)(self.data)
     }
 }
