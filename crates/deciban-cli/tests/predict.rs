@@ -260,13 +260,13 @@ fn letters_and_folders_of_letters() {
     let at = folder.command(&[]).get_current_dir().unwrap().to_path_buf();
     std::fs::create_dir(at.join("inbox")).unwrap();
     let letters =
-        [("letter.txt", "Win, win\nand \"cash\" it"), ("inbox/a.txt", "come home\n"), ("inbox/b, c.eml", "win")];
+        [("letter.txt", "Win c1, win\nand \"cash\" it"), ("inbox/a.txt", "come home\n"), ("inbox/b, c.eml", "win")];
     for (name, text) in letters {
         folder.write(name, text);
     }
     let found = folder.ok(&["predict", "m.deciban", "letter.txt", "inbox"]);
     // The same texts as rows of a table.
-    folder.write("rows.csv", "c1\n\"Win, win\nand \"\"cash\"\" it\"\ncome home\nwin\n");
+    folder.write("rows.csv", "c1\n\"Win c1, win\nand \"\"cash\"\" it\"\ncome home\nwin\n");
     let rows = folder.ok(&["predict", "m.deciban", "rows.csv"]);
     let names = ["file", "letter.txt", "inbox/a.txt", "\"inbox/b, c.eml\""];
     let expected: String = names.iter().zip(rows.lines()).map(|(name, row)| format!("{name},{row}\n")).collect();

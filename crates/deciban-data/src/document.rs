@@ -35,7 +35,7 @@ pub(crate) fn are_documents(sources: &[Source], options: &Options, column: &str)
             None => false,
             Some(path) if path.is_dir() => !has_folders(path),
             Some(path) if by_name(&source.name, None) == Guess::Open => {
-                !first_line(path).map_err(|e| source.failed(e))?.split(is_separator).any(|field| field == column)
+                !is_header(&first_line(path).map_err(|e| source.failed(e))?, column)
             }
             Some(_) => false,
         };
@@ -46,8 +46,9 @@ pub(crate) fn are_documents(sources: &[Source], options: &Options, column: &str)
     Ok(true)
 }
 
-fn is_separator(c: char) -> bool {
-    matches!(c, ',' | ';' | '\t' | ' ' | '"')
+/// Whether a field of the line is the column's name. Blanks separate the words of a letter, not fields.
+fn is_header(line: &str, column: &str) -> bool {
+    line.split([',', ';', '\t']).any(|field| field.trim().trim_matches('"') == column)
 }
 
 fn first_line(path: &Path) -> io::Result<String> {
