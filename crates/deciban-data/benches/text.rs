@@ -84,8 +84,11 @@ fn summarise(files: &impl Engine) -> Statistics {
 fn fit_and_score(path: &Path) -> [f64; 4] {
     let start = Instant::now();
     let paths = [path.display().to_string()];
-    let mut statistics = summarise(&Files::open(&paths, options()).unwrap());
+    let mut files = Files::open(&paths, options()).unwrap();
+    files.make_rereadable().unwrap();
+    let mut statistics = summarise(&files);
     statistics.sort_classes().unwrap();
+    files.sort_classes().unwrap();
     let learned = start.elapsed().as_secs_f64();
     let (schema, summary, block) = (statistics.schema(), statistics.summary(), &statistics.blocks()[0]);
     let levels = [schema.columns()[0].levels.len()];
@@ -116,7 +119,7 @@ fn fit_and_score(path: &Path) -> [f64; 4] {
         sum += part;
         Ok(())
     };
-    Files::open_as(&paths, options(), schema).unwrap().map_in_order(score, emit).unwrap();
+    files.map_in_order(score, emit).unwrap();
     [levels[0] as f64, tokens, sum, learned]
 }
 

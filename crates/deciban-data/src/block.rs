@@ -7,6 +7,7 @@ use deciban::data::{Batch, MISSING, MISSING_HASH, level_hash};
 use deciban::{Error, Result};
 
 use crate::cells::{Cells, Parsed};
+use crate::dictionary::Dictionary;
 use crate::layout::Layout;
 use crate::plan::Plan;
 
@@ -49,13 +50,21 @@ impl Block {
     pub fn recode(&mut self) {
         for (slot, map) in self.maps.drain(..) {
             match &mut self.parsed.cells[slot] {
-                Cells::Codes { codes, .. } => {
+                Cells::Codes { codes, levels } => {
                     codes.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = map[*code as usize]);
+                    *levels = Dictionary::default();
                 }
                 Cells::Words(words) => words.settle(&map),
                 Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) => {}
             }
         }
+    }
+
+    /// How much memory it takes, about.
+    pub fn bytes(&self) -> usize {
+        let labels = self.labels.as_ref().map_or(0, |labels| 4 * labels.capacity());
+        let hashes: usize = self.hashes.iter().map(|(_, hashes)| 8 * hashes.capacity()).sum();
+        size_of::<Block>() + labels + hashes + self.parsed.bytes()
     }
 
     /// The rows as the library sees them; [`recode`](Block::recode) comes first.

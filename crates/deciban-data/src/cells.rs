@@ -66,6 +66,20 @@ impl Parsed {
         Parsed { rows: 0, cells: cells.collect(), matrix: Vec::new(), lines, line_count: 0, fault: None }
     }
 
+    /// How much memory the cells take, their dictionaries apart.
+    pub fn bytes(&self) -> usize {
+        let cells = self.cells.iter().map(|cells| match cells {
+            Cells::Numbers(numbers) => 8 * numbers.capacity(),
+            Cells::Codes { codes, .. } => 4 * codes.capacity(),
+            Cells::Words(words) => words.bytes(),
+            Cells::Texts(_) | Cells::Bytes { .. } => 0, // Words by now; part of the matrix.
+        });
+        size_of::<Cells>() * self.cells.capacity()
+            + cells.sum::<usize>()
+            + self.matrix.capacity()
+            + 4 * self.lines.capacity()
+    }
+
     /// The line of a row, counted from 0 at the block's beginning.
     pub fn line(&self, row: usize) -> u64 {
         self.lines.get(row).map_or(row as u64, |line| u64::from(*line))

@@ -106,6 +106,11 @@ impl Levels {
         self.names.names()
     }
 
+    /// The same names, with codes in this order.
+    pub fn reorder(&mut self, names: &[String]) {
+        self.names = Dictionary::of(names);
+    }
+
     /// Refuses a comparison with a class that no row had.
     pub fn check_seen(&self) -> Result<()> {
         match &self.versus {

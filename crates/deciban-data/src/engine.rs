@@ -22,17 +22,13 @@ impl Engine for Files {
         let plan = &self.input.plan;
         let count = stripes(pass.size()).min(MOST_STRIPES);
         let mut stripes: Vec<P::Statistic> = (0..count).map(|_| pass.empty()).collect();
-        self.stream(|blocks| {
-            let mut shares: Vec<Vec<Block>> = (0..count).map(|_| Vec::new()).collect();
+        self.stream(pass.wants_hashes(), |blocks| {
+            let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
             for block in blocks {
                 shares[block.index % count].push(block);
             }
-            let observe = |(statistic, share): (&mut P::Statistic, Vec<Block>)| {
-                for mut block in share {
-                    if pass.wants_hashes() {
-                        block.hash(plan);
-                    }
-                    block.recode();
+            let observe = |(statistic, share): (&mut P::Statistic, Vec<&Block>)| {
+                for block in share {
                     let observed = block.with_batch(plan, |batch| {
                         (0..batch.rows())
                             .step_by(CHUNK)
@@ -53,12 +49,7 @@ impl Engine for Files {
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         let plan = &self.input.plan;
-        self.stream(|blocks| {
-            blocks.into_iter().try_for_each(|mut block| {
-                block.recode();
-                block.with_batch(plan, &mut *visit)
-            })
-        })
+        self.stream(false, |blocks| blocks.iter().try_for_each(|block| block.with_batch(plan, &mut *visit)))
     }
 
     fn schema(&self) -> Result<Schema> {

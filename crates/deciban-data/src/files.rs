@@ -1,5 +1,6 @@
 //! [`Files`]: opening the input, its columns and classes.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use deciban::data::{Batch, Column, Kind, Schema};
@@ -12,6 +13,7 @@ use crate::code::Names;
 use crate::document::{are_documents, only_text, texts_of};
 use crate::folder::CLASS;
 use crate::infer::sample;
+use crate::kept::Kept;
 use crate::labels;
 use crate::names::list;
 use crate::options::{Options, Target};
@@ -48,7 +50,12 @@ pub struct Files {
     complete: OnceLock<Vec<Column>>,
     /// Whether classes and levels come from a schema.
     known: bool,
+    /// Parsed rows between runs, where several are to come.
+    pub(crate) kept: Option<Kept>,
 }
+
+/// Parsed rows take up to this much memory between runs.
+const KEPT: usize = 256 << 20;
 
 /// About how much text is parsed at once.
 const BLOCK: usize = 1 << 20;
@@ -142,6 +149,7 @@ impl Files {
             report: None,
             complete: OnceLock::new(),
             known,
+            kept: None,
             input: Arc::new(input),
         })
     }
@@ -213,8 +221,11 @@ impl Files {
         columns.map(warning).collect()
     }
 
-    /// Lets the input be read more than once: standard input goes to a temporary file.
+    /// Lets the input be read more than once: standard input goes to a temporary file, and after the
+    /// first run the parsed rows stay in memory if they take no more than 256 MiB, so that no later run
+    /// parses them again. Results are the same either way.
     pub fn make_rereadable(&mut self) -> Result<()> {
+        self.kept.get_or_insert_with(|| Kept::new(KEPT));
         let inputs = std::iter::once(&self.input).chain(&self.labels);
         inputs.flat_map(|input| &input.sources).try_for_each(|source| source.make_rereadable())
     }
@@ -232,23 +243,41 @@ impl Files {
         mut emit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let plan = &self.input.plan;
-        self.stream(|blocks| {
-            let results: Vec<Result<T>> = blocks
-                .into_par_iter()
-                .with_max_len(1)
-                .map(|mut block| {
-                    block.recode();
-                    block.with_batch(plan, &map)
-                })
-                .collect();
+        self.stream(false, |blocks| {
+            let results: Vec<Result<T>> =
+                blocks.par_iter().with_max_len(1).map(|block| block.with_batch(plan, &map)).collect();
             results.into_iter().try_for_each(|result| emit(result?))
         })
+    }
+
+    /// Gives the classes codes in the order of their names, as [`Schema::sorted_classes`] has them, for
+    /// the runs to come. A run comes first, which finds them. Classes that were known before keep theirs.
+    pub fn sort_classes(&mut self) -> Result<()> {
+        if self.lock().classes.is_fixed() {
+            return Ok(());
+        }
+        let schema = self.schema()?;
+        let sorted = schema.sorted_classes()?;
+        let places: HashMap<&String, u32> = sorted.classes().iter().zip(0..).collect();
+        let map: Vec<u32> = schema.classes().iter().map(|name| places[name]).collect();
+        self.lock().classes.reorder(sorted.classes());
+        if let Some(kept) = &mut self.kept {
+            kept.renumber_classes(&map, self.input.plan.class);
+        }
+        Ok(())
     }
 
     /// Sets the size of blocks: tests cut small texts into many.
     #[cfg(test)]
     pub(crate) fn with_block(mut self, bytes: usize) -> Self {
         self.block = bytes;
+        self
+    }
+
+    /// Sets how much memory parsed rows may take between runs.
+    #[cfg(test)]
+    pub(crate) fn keeping(mut self, bytes: usize) -> Self {
+        self.kept = Some(Kept::new(bytes));
         self
     }
 

@@ -39,6 +39,7 @@
 //!    of the whole input (`code`, `classes`). So classes are found on the way, in one pass.
 //! 5. In parallel again, codes are replaced and rows observed (`block`, `engine`): block `i` goes to
 //!    stripe `i mod S`, and stripes are merged in order.
+//! 6. Where more runs are to come, blocks stay in memory if all of them fit a budget (`kept`).
 //!
 //! # To add a format
 //! Write a file with an `open` that returns a `Table`, and a `parse` that turns its chunks into cells;
@@ -64,6 +65,7 @@ mod infer;
 mod ipc;
 mod ipc_lengths;
 mod jsonl;
+mod kept;
 mod labels;
 mod layout;
 mod names;

@@ -1,6 +1,7 @@
 //! The way of a block: a thread of its own reads, decompresses and cuts; groups of blocks are parsed
 //! in parallel; in order they get their place and codes; then they are handed on. At any time there
-//! are only a few groups in memory, however large the input is.
+//! are only a few groups in memory, however large the input is, but for what [`Files`] keeps for the
+//! next run.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -11,6 +12,7 @@ use rayon::prelude::*;
 use crate::block::Block;
 use crate::code::{Coder, Names};
 use crate::files::Files;
+use crate::kept::Keeper;
 use crate::pieces::{Piece, Pieces};
 use crate::source::Counter;
 
@@ -20,9 +22,24 @@ fn group_size() -> usize {
 }
 
 impl Files {
-    /// Hands all blocks to `deliver`, in groups, in order. The earliest error of the input wins:
-    /// blocks before it are delivered first, and may fail earlier still.
-    pub(crate) fn stream(&self, mut deliver: impl FnMut(Vec<Block>) -> Result<()>) -> Result<()> {
+    /// Hands all blocks to `deliver`, in groups, in order, from memory if they were kept there. `hashes`
+    /// says whether their levels and words are wanted as [hashes](Block::hash), too.
+    pub(crate) fn stream(&self, hashes: bool, mut deliver: impl FnMut(&[Block]) -> Result<()>) -> Result<()> {
+        let Some(kept) = &self.kept else { return self.read(hashes, deliver, &mut Keeper::nothing()) };
+        if let Some(blocks) = kept.blocks(hashes) {
+            blocks.chunks(group_size()).try_for_each(deliver)?;
+            self.tell(self.bytes().unwrap_or(0));
+            return Ok(());
+        }
+        let mut keeper = kept.keeper(hashes);
+        self.read(hashes, &mut deliver, &mut keeper)?;
+        kept.keep(keeper);
+        Ok(())
+    }
+
+    /// Reads all blocks. The earliest error of the input wins: blocks before it are delivered first, and
+    /// may fail earlier still.
+    fn read(&self, hashes: bool, mut deliver: impl FnMut(&[Block]) -> Result<()>, keeper: &mut Keeper) -> Result<()> {
         let plan = &self.input.plan;
         let counter = Counter::default();
         let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());
@@ -70,8 +87,15 @@ impl Files {
                     }
                 }
             }
-            deliver(blocks)?;
-            self.tell(&counter);
+            blocks.par_iter_mut().with_max_len(1).for_each(|block| {
+                if hashes {
+                    block.hash(plan);
+                }
+                block.recode();
+            });
+            deliver(&blocks)?;
+            keeper.take(blocks);
+            self.tell(counter.load(Ordering::Relaxed));
             if let Some(e) = failure {
                 return Err(e);
             }
@@ -82,14 +106,14 @@ impl Files {
         }
         let files: Vec<String> = self.input.sources.iter().map(|source| source.name.clone()).collect();
         coder.finish(&files)?;
-        self.tell(&counter);
+        self.tell(counter.load(Ordering::Relaxed));
         self.complete()
     }
 
     /// Tells how far the input has been read.
-    fn tell(&self, counter: &Counter) {
+    fn tell(&self, bytes: u64) {
         if let Some(report) = &self.report {
-            report(counter.load(Ordering::Relaxed), self.bytes());
+            report(bytes, self.bytes());
         }
     }
 

@@ -60,7 +60,13 @@ fn same_for_all_blocks(text: &str, options: &Options) -> std::result::Result<Str
         // The name of the temporary file is in errors.
         let place =
             |e: deciban::Error| e.to_string().split_once(": ").map(|(_, rest)| rest.to_string()).unwrap_or_default();
-        files.and_then(|files| dump(&files.with_block(block))).map_err(place)
+        let twice = |files: Files| {
+            let first = dump(&files)?;
+            assert_eq!(dump(&files)?, first, "a second run, from memory or not");
+            Ok(first)
+        };
+        let kept = if block % 2 == 0 { usize::MAX } else { 1000 };
+        files.and_then(|files| twice(files.with_block(block).keeping(kept))).map_err(place)
     };
     let whole = read(1 << 20);
     for block in [1, 7, 64, 300] {
@@ -222,5 +228,28 @@ fn lines_are_right_in_every_block() {
         let (file, files) = open(&text, options.clone());
         let message = dump(&files.unwrap().with_block(block)).unwrap_err().to_string();
         assert!(message.starts_with(&format!("{}:{line}: column `x`", file.path().display())), "{message}");
+    }
+}
+
+#[test]
+fn rows_are_kept_within_the_budget_and_classes_sorted() {
+    let mut text = String::from("x,colour,note,t\n");
+    for i in 0..50 {
+        writeln!(text, "{i},{},word{i} and,{}", ["red", "?", "blue"][i % 3], ["10", "9", "2"][i % 7 % 3]).unwrap();
+    }
+    let kinds = vec![("note".into(), Kind::Text), ("t".into(), Kind::Category)];
+    let options = Options { target: Target::Column("t".into()), kinds, ..Options::default() };
+    for (budget, kept) in [(0, false), (2000, false), (100_000, true)] {
+        let (file, files) = open(&text, options.clone());
+        let mut files = files.unwrap().with_block(100).keeping(budget);
+        let before = dump(&files).unwrap();
+        assert!(before.contains("\n1: 1.0 - [ 1×1 2×1 ] = Some(1)\n"), "{before}");
+        files.sort_classes().unwrap();
+        assert_eq!(files.classes(), ["2", "9", "10"]);
+        let schema = files.schema().unwrap();
+        let again = Files::open_as(&[file.path().display().to_string()], options.clone(), &schema).unwrap();
+        assert_eq!(dump(&files).unwrap(), dump(&again).unwrap());
+        drop(file);
+        assert_eq!(dump(&files).is_ok(), kept, "{budget}");
     }
 }

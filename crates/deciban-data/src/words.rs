@@ -178,11 +178,18 @@ impl Words {
             *last = end;
         }
         self.indices.truncate(end);
+        self.new = Dictionary::default();
+        self.hashes = Vec::new();
+    }
+
+    /// How much memory the counts take.
+    pub fn bytes(&self) -> usize {
+        4 * (self.indices.capacity() + self.counts.capacity()) + 8 * self.offsets.capacity()
     }
 
     /// The counts as the library sees them, once they are settled.
     pub fn sparse(&self) -> Result<Sparse<'_>> {
-        Sparse::new(&self.offsets, &self.indices, &self.counts[..])
+        Sparse::new(&self.offsets[..], &self.indices[..], &self.counts[..])
     }
 }
 

@@ -196,7 +196,7 @@ fn ten_fold(rows: &[Vec<(u32, f64)>], labels: &[u32], levels: usize, family: &Mu
         counts.extend(row.iter().map(|word| word.1));
         offsets.push(indices.len());
     }
-    let batch = Batch::new(rows.len()).sparse(Sparse::new(&offsets, &indices, &counts[..]).unwrap()).unwrap();
+    let batch = Batch::new(rows.len()).sparse(Sparse::new(&offsets[..], &indices[..], &counts[..]).unwrap()).unwrap();
     // Row by row of each class into the next fold.
     let mut next = [0; 2];
     let folds: Vec<usize> = labels

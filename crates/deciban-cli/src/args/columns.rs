@@ -1,7 +1,7 @@
 //! Which columns are learned from, and what they are.
 
 use clap::Args;
-use deciban::data::{Kind, Schema};
+use deciban::data::Kind;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
 
@@ -56,11 +56,6 @@ impl ColumnArgs {
             return Err(Error::parameter("--target", message));
         }
         Files::open(paths, self.options(read)?)
-    }
-
-    /// Opens them once more, with the classes and levels that were found.
-    pub fn open_again(&self, paths: &[String], read: &ReadArgs, schema: &Schema) -> Result<Files> {
-        Files::open_as(paths, self.options(read)?, schema)
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

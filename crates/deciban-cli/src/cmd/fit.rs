@@ -10,7 +10,6 @@ use deciban::file::Archive;
 use deciban::learn::{Classifier, Generative, Learner, Link, Model, Statistics, Summarise};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
-use deciban_data::Files;
 use serde_json::json;
 
 use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, PriorArg, ReadArgs, Seen};
@@ -108,11 +107,7 @@ impl Fit {
         // Classes and levels turn up as rows are read; the passes that follow need them all.
         files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
         drop(progress);
-        let schema = match self.columns.sorts_classes(&self.read) {
-            true => files.schema()?.sorted_classes()?,
-            false => files.schema()?,
-        };
-        let mut files: Files = self.columns.open_again(&self.data, &self.read, &schema)?;
+        files.sort_classes()?;
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
