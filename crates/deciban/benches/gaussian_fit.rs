@@ -5,8 +5,8 @@
 //! name a Python that has them in `DECIBAN_PYTHON`, `python3` unless told). Runs of the two sides
 //! alternate and the best of each counts; read the ratios, not the seconds.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+mod peer;
+
 use std::time::Instant;
 
 use deciban::data::{Batch, Schema};
@@ -14,41 +14,12 @@ use deciban::engine::Memory;
 use deciban::family::gaussian::Gaussian;
 use deciban::learn::{Classifier, Generative, Learner};
 use deciban::numerics::Random;
+use peer::Peer;
 
 const ROWS: usize = 1_000_000;
 const COLUMNS: usize = 50;
 const CLASSES: usize = 5;
 const ROUNDS: usize = 7;
-
-/// A Python process that times one job per line it is sent.
-struct Peer(Child);
-
-impl Peer {
-    fn start() -> Peer {
-        let python = std::env::var("DECIBAN_PYTHON").unwrap_or("python3".into());
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/gaussian_fit.py");
-        let child = Command::new(python)
-            .args([script, &ROWS.to_string(), &COLUMNS.to_string(), &CLASSES.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a Python with numpy, scipy and scikit-learn: name it in DECIBAN_PYTHON");
-        Peer(child)
-    }
-
-    fn time(&mut self, job: &str) -> f64 {
-        writeln!(self.0.stdin.as_mut().unwrap(), "{job}").unwrap();
-        let mut line = String::new();
-        BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        line.trim().parse().expect("seconds from the peer")
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-    }
-}
 
 fn main() {
     let mut random = Random::new(1);
@@ -61,7 +32,8 @@ fn main() {
     let engine = Memory::new(schema.clone(), batch.clone()).unwrap();
     let learner = Generative::gaussian(schema.columns(), Gaussian::default()).unwrap();
 
-    let mut peer = Peer::start();
+    let sizes = [ROWS, COLUMNS, CLASSES].map(|n| n.to_string());
+    let mut peer = Peer::start("gaussian_fit", &sizes);
     let best = |seconds: &mut f64, new: f64| *seconds = seconds.min(new);
     let [mut fit, mut score, mut syrk, mut qda_fit, mut qda_score] = [f64::INFINITY; 5];
     for round in 0..ROUNDS {
@@ -72,10 +44,10 @@ fn main() {
         let posterior = model.evidence(&batch).unwrap().posterior(model.prior());
         best(&mut score, start.elapsed().as_secs_f64());
         assert_eq!(posterior.rows(), ROWS);
-        best(&mut syrk, peer.time("syrk"));
+        best(&mut syrk, peer.run("syrk").0);
         if round < 3 {
-            best(&mut qda_fit, peer.time("qda-fit"));
-            best(&mut qda_score, peer.time("qda-score"));
+            best(&mut qda_fit, peer.run("qda-fit").0);
+            best(&mut qda_score, peer.run("qda-score").0);
         }
     }
     println!("{ROWS} × {COLUMNS}, {CLASSES} classes, full covariance, best of {ROUNDS}");

@@ -155,6 +155,11 @@ impl Posterior {
         self.log_row(row).iter().map(|x| x.exp()).collect()
     }
 
+    /// p(class | row) of all rows, one after the other.
+    pub fn probabilities(&self) -> Vec<f64> {
+        self.log_values.par_iter().with_min_len(4096).map(|x| x.exp()).collect()
+    }
+
     /// The probability that deciding for the most probable class is wrong: Σ of the others.
     pub fn probability_of_error(&self, row: usize) -> f64 {
         let p = self.log_row(row);

@@ -30,7 +30,7 @@ impl Texts {
     }
 
     fn batch(&self) -> Batch<'_> {
-        let counts = Sparse::new(&self.offsets, &self.indices, &self.counts[..]).unwrap();
+        let counts = Sparse::new(&self.offsets[..], &self.indices[..], &self.counts[..]).unwrap();
         Batch::new(self.offsets.len() - 1).sparse(counts).unwrap()
     }
 }

@@ -162,7 +162,7 @@ fn scores(data: &Data, case: &Value) -> Vec<f64> {
         }
         offsets.push(indices.len());
     }
-    let sparse = Sparse::new(&offsets, &indices, &counts[..]).unwrap();
+    let sparse = Sparse::new(&offsets[..], &indices[..], &counts[..]).unwrap();
     let batch = Batch::new(rows).sparse(sparse).unwrap();
     joint(vec![column(0, Kind::Text, width)], data, &batch, family, case)
 }

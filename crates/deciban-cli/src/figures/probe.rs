@@ -52,7 +52,7 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
     let (mut numbers, mut codes) = (numbers.iter(), codes.iter());
     for column in schema.columns() {
         batch = match (column.kind, is_code(column)) {
-            (Kind::Text, _) => batch.sparse(Sparse::new(&offsets, &[], &[] as &[f64])?)?,
+            (Kind::Text, _) => batch.sparse(Sparse::new(&offsets[..], &[] as &[u32], &[] as &[f64])?)?,
             // There are as many of either as columns of the kind.
             (_, true) => batch.codes(codes.next().map_or(&[], Vec::as_slice))?,
             (_, false) => batch.column(numbers.next().map_or(&[][..], Vec::as_slice))?,

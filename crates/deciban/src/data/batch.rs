@@ -1,8 +1,8 @@
-//! Rows, borrowed: columns of numbers of any width and stride, of codes, and of counts.
+//! Rows, borrowed: columns of numbers of any width and stride, of codes, and of sparse counts.
 
 use std::ops::Range;
 
-use super::Rows;
+use super::{Rows, Sparse};
 use crate::error::{Error, Result};
 
 /// Borrowed values of any numeric type.
@@ -40,7 +40,7 @@ macro_rules! with_slice {
 }
 
 impl Values<'_> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         with_slice!(self, slice => slice.len())
     }
 }
@@ -118,46 +118,6 @@ impl<'a> Strided<'a> {
             Rows::Index(index) => {
                 for (o, &i) in out.iter_mut().zip(*index) {
                     *o = slice[(start + i as isize * stride) as usize].widen();
-                }
-            }
-        })
-    }
-}
-
-/// Counts that are mostly 0, row by row: row `i` holds `counts[offsets[i]..offsets[i + 1]]` of the
-/// words `indices[..]` at the same places. Indices of a row are distinct.
-#[derive(Clone, Copy, Debug)]
-pub struct Sparse<'a> {
-    offsets: &'a [usize],
-    indices: &'a [u32],
-    counts: Values<'a>,
-}
-
-impl<'a> Sparse<'a> {
-    /// Counts of `offsets.len() − 1` rows.
-    pub fn new(offsets: &'a [usize], indices: &'a [u32], counts: impl Into<Values<'a>>) -> Result<Self> {
-        let counts = counts.into();
-        Error::check_shape("counts of a sparse matrix", indices.len(), counts.len())?;
-        let ascending = offsets.is_sorted() && offsets.last().is_some_and(|&end| end <= indices.len());
-        match ascending {
-            true => Ok(Sparse { offsets, indices, counts }),
-            false => Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into())),
-        }
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Calls `body(i, index, count)` for each stored count of the `i`th chosen row.
-    pub fn for_each(&self, rows: &Rows<'_>, mut body: impl FnMut(usize, u32, f64)) {
-        with_slice!(self.counts, counts => {
-            for i in 0..rows.len() {
-                let row = rows.get(i);
-                let range = self.offsets[row]..self.offsets[row + 1];
-                for (&index, count) in self.indices[range.clone()].iter().zip(&counts[range]) {
-                    body(i, index, count.widen());
                 }
             }
         })
@@ -369,9 +329,7 @@ impl<'a> Batch<'a> {
         let columns = self.columns.iter().map(|view| match *view {
             View::Numbers(numbers) => View::Numbers(numbers.skip(range.start)),
             View::Codes(codes) => View::Codes(&codes[range.clone()]),
-            View::Sparse(sparse) => {
-                View::Sparse(Sparse { offsets: &sparse.offsets[range.start..=range.end], ..sparse })
-            }
+            View::Sparse(sparse) => View::Sparse(sparse.slice(range.clone())),
         });
         Batch {
             rows: range.len(),

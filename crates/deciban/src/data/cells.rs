@@ -131,7 +131,10 @@ impl<'a> Cells<'a> {
         let column = self.columns[j];
         out.clear();
         match self.batch.columns.get(column) {
-            Some(View::Codes(codes)) => out.extend((0..self.rows()).map(|i| codes[self.rows.get(i)])),
+            Some(View::Codes(codes)) => match &self.rows {
+                Rows::Range(range) => out.extend_from_slice(&codes[range.clone()]),
+                Rows::Index(index) => out.extend(index.iter().map(|&i| codes[i as usize])),
+            },
             Some(_) => return Err(Error::Schema(format!("column {column} does not hold categories"))),
             None => return Err(self.too_narrow(column)),
         }

@@ -7,14 +7,16 @@ mod cells;
 mod hashes;
 mod profile;
 mod schema;
+mod sparse;
 mod tile;
 
-pub use batch::{Batch, Sparse, Strided, Value, Values, View};
+pub use batch::{Batch, Strided, Value, Values, View};
 pub use cells::{Cells, Rows};
 pub(crate) use hashes::row_hashes;
 pub use hashes::{MISSING_HASH, level_hash};
 pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
+pub use sparse::{Integers, Sparse};
 pub use tile::Tile;
 
 /// The code of a missing category, and of a row without a label.

@@ -21,6 +21,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
+mod words;
 
 use serde::{Deserialize, Serialize};
 

@@ -108,7 +108,7 @@ impl Generative {
         let mut blocks = Vec::new();
         for (b, (own, given)) in self.blocks.iter().zip(statistics.blocks()).enumerate() {
             Error::check_shape("columns of a block", own.columns.len(), given.columns.len())?;
-            let levels: Vec<usize> = given.seen_columns(schema.columns()).iter().map(|c| c.levels.len()).collect();
+            let levels = given.seen_levels(schema.columns());
             let names = Names { columns: &given.names, levels: &levels, classes: schema.classes() };
             let family = match own.family.is_open() {
                 true => own.family.choose(&summary.block_by_fold(b), names)?,

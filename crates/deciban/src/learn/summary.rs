@@ -103,6 +103,15 @@ impl Block {
         self.columns.iter().enumerate().map(seen).collect()
     }
 
+    /// How many levels each of them has.
+    pub(super) fn seen_levels(&self, columns: &[Column]) -> Vec<usize> {
+        let seen = |(j, &column): (usize, &usize)| match self.discretise.as_ref().and_then(|d| d.bins(j)) {
+            Some(bins) => bins.count(),
+            None => columns[column].levels.len(),
+        };
+        self.columns.iter().enumerate().map(seen).collect()
+    }
+
     /// Runs `body` on the block's cells in the chosen rows, gaussianised or discretised if the block is so. The
     /// second argument is the log-Jacobian of each row, empty where it is 0.
     pub(super) fn with_cells<R>(

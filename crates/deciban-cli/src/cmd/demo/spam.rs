@@ -144,7 +144,7 @@ impl Messages {
     }
 
     fn batch(&self) -> Result<Batch<'_>> {
-        let counts = Sparse::new(&self.offsets, &self.words, &self.counts[..])?;
+        let counts = Sparse::new(&self.offsets[..], &self.words[..], &self.counts[..])?;
         Batch::new(self.labels.len()).sparse(counts)?.classes(&self.labels)
     }
 }

@@ -1,11 +1,11 @@
-//! Scoring with a weight per word and class: s_c = Σ_j x_j w_jc, with w = ln θ. Weights lie word by
-//! word, so that a word of a text touches one line of memory, whatever the number of classes.
+//! Scoring with a weight per word and class: s_c = Σ_j x_j w_jc, with w = ln θ.
 
 use std::sync::OnceLock;
 
-use super::{Multinomial, is_count, no_count, normalise, read_counts};
+use super::{Multinomial, normalise, read_counts, wrong_count};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
+use crate::family::words::{Texts, WordTable};
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
@@ -55,45 +55,18 @@ impl MultinomialDensity {
         self.weights.get(word * self.classes..(word + 1) * self.classes).unwrap_or(&self.unseen)
     }
 
-    fn score_texts(&self, x: &Cells<'_>, name: &str, out: &mut Tile) -> Result<()> {
-        let Some((sparse, rows)) = x.sparse() else { return Ok(()) };
-        let words = self.words();
-        let mut wrong = None;
-        let mut sums = vec![0.0; self.classes];
-        let (mut row, mut total) = (0, 0.0);
-        let mut finish = |row: usize, total: &mut f64, sums: &mut [f64]| {
-            let scale = if self.normalise && *total > 0.0 { total.recip() } else { 1.0 };
-            for (c, sum) in sums.iter_mut().enumerate() {
-                out.column_mut(c)[row] += *sum * scale;
-                *sum = 0.0;
-            }
-            *total = 0.0;
-        };
-        sparse.for_each(rows, |i, index, count| {
-            if i != row {
-                finish(row, &mut total, &mut sums);
-                row = i;
-            }
-            if !is_count(count) {
-                wrong.get_or_insert((i, count));
-            }
-            let known = (index as usize) < words;
-            if count == 0.0 || !(known || self.counts_unseen()) {
-                return; // 0·(−∞) = 0
-            }
-            total += count;
-            match (&mut sums[..], self.weights(index as usize)) {
-                ([a, b], [v, w]) => {
-                    *a += count * v;
-                    *b += count * w;
-                }
-                (sums, weights) => sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += count * w),
-            }
-        });
-        if x.rows() > 0 {
-            finish(row, &mut total, &mut sums);
-        }
-        wrong.map_or(Ok(()), |(i, count)| Err(no_count(name, x.row_number(i), count)))
+    fn score_texts(&self, x: &Cells<'_>, texts: Texts<'_>, name: &str, out: &mut Tile) -> Result<()> {
+        let unknown = self.counts_unseen().then_some(&self.unseen[..]);
+        let table = WordTable { classes: self.classes, values: &self.weights, unknown };
+        let sound = table.sums(
+            texts,
+            |count| count,
+            |i, total, sums| {
+                let scale = if self.normalise && total > 0.0 { total.recip() } else { 1.0 };
+                sums.iter().enumerate().for_each(|(c, sum)| out.column_mut(c)[i] += sum * scale);
+            },
+        );
+        if sound { Ok(()) } else { Err(wrong_count(x, texts, name)) }
     }
 
     /// Whether a word that is not in the vocabulary says anything.
@@ -182,7 +155,7 @@ impl Density for MultinomialDensity {
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
         match x.sparse() {
-            Some(_) => self.score_texts(x, names.first().map_or("", String::as_str), out),
+            Some(texts) => self.score_texts(x, texts, names.first().map_or("", String::as_str), out),
             None => self.score_counts(x, names, out),
         }
     }

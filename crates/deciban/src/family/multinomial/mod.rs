@@ -32,8 +32,9 @@ pub use statistic::WordCounts;
 
 use serde::{Deserialize, Serialize};
 
+use super::words::{Counting, Texts, Wrong};
 use super::{Family, Names};
-use crate::data::{Cells, Tile, UNSEEN};
+use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 
 /// What becomes of words that are not in the vocabulary.
@@ -105,32 +106,33 @@ impl Multinomial {
         Ok(())
     }
 
-    fn observe_texts(&self, statistic: &mut WordCounts, x: &Cells<'_>, weights: &[f64], name: &str) -> Result<()> {
-        let Some((sparse, rows)) = x.sparse() else { return Ok(()) };
-        let totals = if self.normalise { totals(x) } else { Vec::new() };
-        let mut wrong = None;
+    fn observe_texts(
+        &self,
+        statistic: &mut WordCounts,
+        x: &Cells<'_>,
+        texts: Texts<'_>,
+        weights: &[f64],
+        name: &str,
+    ) -> Result<()> {
+        let counting = Counting { texts, weights, normalise: self.normalise, most: MOST_WORDS };
         let words = &mut statistic.words;
-        sparse.for_each(rows, |i, index, count| {
-            if !is_count(count) {
-                wrong.get_or_insert((i, count));
-            }
-            // The two reserved codes are the largest.
-            if index >= UNSEEN || count == 0.0 {
-                return;
-            }
-            let j = index as usize;
-            if j >= words.len() {
-                if j >= MOST_WORDS {
-                    wrong.get_or_insert((i, f64::from(index)));
-                    return;
+        let counted = counting.run(
+            words.len(),
+            |count| count,
+            |j, rows, count| {
+                if j >= words.len() {
+                    words.resize(j + 1, [0.0; 2]);
                 }
-                words.resize(j + 1, [0.0; 2]);
-            }
-            let w = weights.get(i).copied().unwrap_or(1.0);
-            words[j][0] += w * totals.get(i).map_or(count, |total| count / total);
-            words[j][1] += w;
-        });
-        wrong.map_or(Ok(()), |(i, count)| Err(no_count(name, x.row_number(i), count)))
+                words[j][0] += count;
+                words[j][1] += rows;
+            },
+        );
+        counted.map_err(|wrong| match wrong {
+            Wrong::Count => wrong_count(x, texts, name),
+            Wrong::Word(word) => Error::Schema(format!(
+                "column `{name}`: there is a word with the number {word}, and {MOST_WORDS} are too many to learn from"
+            )),
+        })
     }
 
     fn observe_counts(
@@ -187,7 +189,7 @@ impl Family for Multinomial {
         }
         statistic.weight += if x.weighted() { weights.iter().sum() } else { x.rows() as f64 };
         match x.sparse() {
-            Some(_) => self.observe_texts(statistic, x, &weights, names.first().map_or("", String::as_str)),
+            Some(texts) => self.observe_texts(statistic, x, texts, &weights, names.first().map_or("", String::as_str)),
             None => self.observe_counts(statistic, x, &weights, names),
         }
     }
@@ -285,17 +287,16 @@ fn normalise(tile: &mut Tile) {
     }
 }
 
-/// The sum of each row's counts; unknown words have none.
-fn totals(x: &Cells<'_>) -> Vec<f64> {
-    let mut totals = vec![0.0; x.rows()];
-    if let Some((sparse, rows)) = x.sparse() {
-        sparse.for_each(rows, |i, index, count| {
-            if index < UNSEEN {
-                totals[i] += count;
-            }
-        });
-    }
-    totals
+/// The error of the first count of texts that is none.
+fn wrong_count(x: &Cells<'_>, (sparse, rows): Texts<'_>, name: &str) -> Error {
+    let mut wrong = None;
+    sparse.for_each(rows, |i, _, count| {
+        if !is_count(count) {
+            wrong.get_or_insert((i, count));
+        }
+    });
+    let (i, count) = wrong.unwrap_or_default();
+    no_count(name, x.row_number(i), count)
 }
 
 /// The error of a cell that is no count; `row` counts from 0.

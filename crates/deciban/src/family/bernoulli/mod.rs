@@ -1,0 +1,140 @@
+//! Multivariate Bernoulli family: what is present and what is absent, independent given the class.
+//!
+//! A number is present if it lies above the threshold; NaN is missing and counts neither way. A text
+//! has the words whose count lies above it; all other words are absent, and that counts.
+//!
+//! Statistic, numbers: the weights n of present and m of absent cells per column, N = n + m;
+//! words: n per word and the weight N of all texts, m = N − n. Merge: weights add.
+//!
+//! log p(x | c) = Σ_j [x_j ln p_j + (1 − x_j) ln(1 − p_j)],  p = (n + α)/(N + 2α),
+//!
+//! 1 − p = (m + α)/(N + 2α): the posterior predictive probability under a Beta(α, α) prior. For a
+//! text this is Σ_j ln(1 − p_j), known before the text is, plus ln p_j − ln(1 − p_j) for each word
+//! it has. Under maximum likelihood p may be 0 or 1: such terms are kept out of the sums and counted
+//! apart, since ∞ − ∞ is not a number. A word beyond the vocabulary says nothing.
+
+mod density;
+mod statistic;
+#[cfg(test)]
+mod tests;
+
+pub use density::BernoulliDensity;
+pub use statistic::Presence;
+
+use serde::{Deserialize, Serialize};
+
+use super::counts::{check_pseudo_count, nothing_to_estimate, relevel};
+use super::{Family, Names};
+use crate::data::{Cells, Tile};
+use crate::error::{Error, Result};
+
+/// The Bernoulli family with its hyper-parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bernoulli {
+    /// α of presence and of absence.
+    pub pseudo_count: f64,
+    /// Present is what lies above.
+    #[serde(default)]
+    pub threshold: f64,
+}
+
+impl Default for Bernoulli {
+    fn default() -> Self {
+        Bernoulli { pseudo_count: 1.0, threshold: 0.0 }
+    }
+}
+
+impl Bernoulli {
+    /// Refuses hyper-parameters out of range.
+    pub fn check(&self) -> Result<()> {
+        check_pseudo_count(self.pseudo_count)?;
+        match self.threshold.is_finite() {
+            true => Ok(()),
+            false => Err(Error::parameter("--threshold", "give a finite number")),
+        }
+    }
+
+    /// A word that a text lacks must be absent.
+    fn check_texts(&self) -> Result<()> {
+        match self.threshold >= 0.0 {
+            true => Ok(()),
+            false => Err(Error::parameter("--threshold", "give at least 0 for texts: a word they lack has count 0")),
+        }
+    }
+}
+
+impl Family for Bernoulli {
+    type Statistic = Presence;
+    type Density = BernoulliDensity;
+
+    fn with_pseudo_count(self, pseudo_count: f64) -> Self {
+        Self { pseudo_count, ..self }
+    }
+
+    fn empty(&self, width: usize) -> Presence {
+        Presence::Nothing(width)
+    }
+
+    fn size(&self, width: usize) -> usize {
+        // A single column may be a text of many words.
+        if width == 1 { 1 << 20 } else { width * 16 }
+    }
+
+    fn observe(&self, statistic: &mut Presence, x: &Cells<'_>, _: &[String]) -> Result<()> {
+        if let Some(texts) = x.sparse() {
+            self.check_texts()?;
+            return statistic.observe_words(x, texts, self.threshold);
+        }
+        let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
+        let (mut tile, mut weights) = (Tile::default(), Vec::new());
+        for start in (0..x.rows()).step_by(rows) {
+            let part = x.part(start..x.rows().min(start + rows));
+            part.read_numbers(&mut tile)?;
+            part.read_weights(&mut weights);
+            let weights = part.weighted().then_some(weights.as_slice());
+            statistic.observe_numbers(&tile, weights, self.threshold)?;
+        }
+        Ok(())
+    }
+
+    fn relevel(&self, statistic: &mut Presence, maps: &[Vec<u32>]) -> Result<()> {
+        if let (Presence::Words { present, .. }, [map]) = (statistic, maps) {
+            *present = relevel(present, map)?;
+        }
+        Ok(())
+    }
+
+    fn fit(&self, classes: &[Presence], names: Names<'_>) -> Result<BernoulliDensity> {
+        self.check()?;
+        let texts = classes.iter().any(|class| matches!(class, Presence::Words { .. }));
+        if texts && classes.iter().any(|class| matches!(class, Presence::Numbers { .. })) {
+            return Err(mixed());
+        }
+        let known = |class: &Presence| if let Presence::Words { present, .. } = class { present.len() } else { 0 };
+        let terms = match texts {
+            true => classes.iter().map(known).max().unwrap_or(0).max(names.levels[0]),
+            false => names.columns.len(),
+        };
+        let alpha = self.pseudo_count;
+        let (mut log_present, mut log_absent) = (Vec::new(), Vec::new());
+        for j in 0..terms {
+            for (c, class) in classes.iter().enumerate() {
+                let (n, m) = class.weights(j);
+                let total = n + m + 2.0 * alpha;
+                if total <= 0.0 {
+                    let column = names.columns.get(j).unwrap_or(&names.columns[0]);
+                    return Err(nothing_to_estimate(column, &names.classes[c]));
+                }
+                log_present.push(((n + alpha).ln() - total.ln()).min(0.0));
+                log_absent.push(((m + alpha).ln() - total.ln()).min(0.0));
+            }
+        }
+        Ok(BernoulliDensity::new(classes.len(), self.threshold, log_present, log_absent, texts))
+    }
+}
+
+fn mixed() -> Error {
+    Error::Schema(
+        "some statistics hold the presence of words and some that of numbers: make them from the same columns".into(),
+    )
+}
