@@ -4,12 +4,15 @@
 //! `cargo bench -p deciban-cli --bench csv_stream [-- ROWS]`. The file (2 GB for 10 million rows) is
 //! made in the system's temporary folder and removed at the end.
 
+mod watch;
+
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use deciban::numerics::Random;
+use watch::Peak;
 
 const COLUMNS: usize = 20;
 const CLASSES: u64 = 5;
@@ -55,27 +58,13 @@ fn report(name: &str, rows: u64, megabytes: f64, args: &[&str]) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut peak = 0.0f64;
-    let status = loop {
-        peak = peak.max(resident_megabytes(child.id()));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert!(status.success(), "deciban {args:?} failed");
+    let peak = Peak::of(child.id());
+    assert!(child.wait().unwrap().success(), "deciban {args:?} failed");
     let seconds = start.elapsed().as_secs_f64();
     println!(
-        "{name:<9} {seconds:7.1} s  {:6.2} million rows/s  {:6.0} MB/s  peak memory {peak:4.0} MB (at most 300)",
+        "{name:<9} {seconds:7.1} s  {:6.2} million rows/s  {:6.0} MB/s  peak memory {:4.0} MB (at most 300)",
         rows as f64 / seconds / 1e6,
         megabytes / seconds,
+        peak.megabytes(),
     );
-}
-
-/// The peak so far, as the kernel keeps it.
-fn resident_megabytes(process: u32) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kilobytes: f64 = line.and_then(|l| l.split_whitespace().nth(1)).and_then(|x| x.parse().ok()).unwrap_or(0.0);
-    kilobytes * 1024.0 / 1e6
 }

@@ -2,7 +2,7 @@
 //! level of each block, so that codes follow the first appearance in the input.
 
 use deciban::data::{MISSING, UNSEEN};
-use deciban::text::Word;
+use deciban::text::{Key, Word};
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
@@ -92,7 +92,7 @@ impl Levels {
 
     /// The same for a short word, if one glance finds it.
     #[inline]
-    pub fn glance(&self, key: u64, hash: u64) -> Option<u32> {
+    pub fn glance(&self, key: Key, hash: u64) -> Option<u32> {
         self.names.glance(key, hash)
     }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use deciban::Result;
 use deciban::data::{Sparse, UNSEEN};
-use deciban::text::{Tokens, Word};
+use deciban::text::{Key, Tokens, Word};
 
 use crate::classes::Levels;
 use crate::dictionary::Dictionary;
@@ -46,7 +46,7 @@ pub(crate) enum Vocabulary<'a> {
 #[derive(Default)]
 struct Queue {
     /// Key, hash and where the long words so far end below.
-    words: Vec<(u64, u64, usize)>,
+    words: Vec<(Key, u64, usize)>,
     /// Long words, one after the other.
     long: Vec<u8>,
 }
@@ -131,8 +131,8 @@ impl Words {
         let mut start = 0;
         for &(key, hash, end) in &queue.words {
             let code = levels.glance(key, hash).unwrap_or_else(|| {
-                let short = key.to_le_bytes();
-                let text = if end > start { &queue.long[start..end] } else { &short[..short[7] as usize & 7] };
+                let (short, length) = Word::bytes_of(key);
+                let text = if end > start { &queue.long[start..end] } else { &short[..length] };
                 let word = Word::known(text, key, hash);
                 match levels.find(word) {
                     Some(code) => code,

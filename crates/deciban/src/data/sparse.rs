@@ -52,6 +52,7 @@ impl<'a> Integers<'a> {
 
     /// An integer that is not negative.
     #[inline]
+    #[allow(clippy::unnecessary_cast)]
     fn get(&self, i: usize) -> usize {
         with_integers!(self, slice => slice[i] as usize)
     }

@@ -73,7 +73,7 @@ impl WordTable<'_> {
 
 fn are_counts(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
     // Without an early end, so that it runs in lanes.
-    counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (x >= 0.0) & (x < f64::INFINITY))
+    counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (0.0..f64::INFINITY).contains(&x))
 }
 
 /// Σ_j f(x_j) and Σ_j f(x_j) t_j of one row. A function of its own: its sums stay in registers.
@@ -181,7 +181,7 @@ impl Tally {
 
     /// Whether a row's counts are integers that the cells have room for.
     fn takes(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
-        let fits = |x: f64| (x >= 0.0) & (x <= Self::MOST) & ((x + Self::SHIFT) - Self::SHIFT == x);
+        let fits = |x: f64| (0.0..=Self::MOST).contains(&x) & ((x + Self::SHIFT) - Self::SHIFT == x);
         counts.iter().fold(true, |all, &x| all & fits(f(x)))
     }
 
@@ -207,7 +207,10 @@ impl Tally {
         let highest = words.iter().copied().filter(|word| *word < UNSEEN).max().unwrap_or(0);
         match highest as usize {
             j if j >= most => Err(highest),
-            j => Ok(self.cells.resize(self.cells.len().max(j + 1), 0)),
+            j => {
+                self.cells.resize(self.cells.len().max(j + 1), 0);
+                Ok(())
+            }
         }
     }
 

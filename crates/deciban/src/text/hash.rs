@@ -5,12 +5,18 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Word<'a> {
     text: &'a [u8],
-    key: u64,
+    key: Key,
     hash: u64,
 }
 
+/// Up to fifteen bytes of a word themselves, lowest first, and their number in the highest byte: equal
+/// keys are equal words. Of longer words the hash, and the highest bit set.
+pub type Key = [u64; 2];
+
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 const LONG: u64 = 1 << 63;
+/// The longest word whose key is the word.
+const SHORT: usize = 15;
 
 #[inline]
 fn fold(state: u64, word: u64) -> u64 {
@@ -49,22 +55,30 @@ impl<'a> Word<'a> {
 
     /// A word whose key and hash are known.
     #[inline]
-    pub fn known(text: &'a [u8], key: u64, hash: u64) -> Self {
+    pub fn known(text: &'a [u8], key: Key, hash: u64) -> Self {
         Word { text, key, hash }
     }
 
+    /// Up to seven bytes.
     #[inline]
     fn short(text: &'a [u8], bytes: u64) -> Self {
-        let key = bytes | (text.len() as u64) << 56;
-        Word { text, key, hash: fold(fold(SPREAD, key), SPREAD) }
+        let length = (text.len() as u64) << 56;
+        Word { text, key: [bytes, length], hash: fold(fold(SPREAD, bytes | length), SPREAD) }
     }
 
     /// Eight bytes at a time; the last eight may overlap those before.
+    #[inline]
     fn long(text: &'a [u8]) -> Self {
         let start = SPREAD ^ (text.len() as u64) << 56;
+        let last = eight(&text[text.len() - 8..]);
         let state = text[..text.len() - 1].chunks_exact(8).fold(start, |state, word| fold(state, eight(word)));
-        let hash = fold(fold(state, eight(&text[text.len() - 8..])), SPREAD);
-        Word { text, key: hash | LONG, hash }
+        let hash = fold(fold(state, last), SPREAD);
+        let key = match text.len() {
+            8 => [last, 8 << 56],
+            length @ ..=SHORT => [eight(&text[..8]), last >> (8 * (16 - length)) | (length as u64) << 56],
+            _ => [hash, LONG],
+        };
+        Word { text, key, hash }
     }
 
     /// The letters.
@@ -72,17 +86,31 @@ impl<'a> Word<'a> {
         self.text
     }
 
-    /// Up to seven bytes themselves, lowest first, and their number in the highest byte: equal keys
-    /// are equal words. Of longer words the hash with the highest bit set.
+    /// What tells it apart from other words, unless it [is long](Word::is_long).
     #[inline]
-    pub fn key(&self) -> u64 {
+    pub fn key(&self) -> Key {
         self.key
     }
 
     /// Whether an equal key is not enough.
     #[inline]
     pub fn is_long(&self) -> bool {
-        self.key & LONG != 0
+        self.key[1] & LONG != 0
+    }
+
+    /// The bytes of a word that is not long, from its key, and how many they are.
+    ///
+    /// ```
+    /// use deciban::text::Word;
+    /// let (bytes, length) = Word::bytes_of(Word::of(b"entry").key());
+    /// assert_eq!(&bytes[..length], b"entry");
+    /// ```
+    #[inline]
+    pub fn bytes_of(key: Key) -> ([u8; 16], usize) {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&key[0].to_le_bytes());
+        bytes[8..].copy_from_slice(&key[1].to_le_bytes());
+        (bytes, bytes[15] as usize & SHORT)
     }
 
     /// 64 bits that depend on all bytes.
@@ -133,10 +161,14 @@ mod tests {
     #[test]
     fn a_word_is_the_same_wherever_it_stands() {
         let buffer = b"of congratulations to you all";
-        for (start, end) in [(0, 2), (3, 18), (19, 21), (22, 25), (26, 29), (3, 10), (3, 11), (5, 5)] {
+        for (start, end) in (0..buffer.len()).flat_map(|start| (start..=buffer.len()).map(move |end| (start, end))) {
             let (within, alone) = (Word::within(buffer, start, end), Word::of(&buffer[start..end]));
             assert_eq!((within.key(), within.hash()), (alone.key(), alone.hash()));
-            assert_eq!((within.text(), within.is_long()), (&buffer[start..end], end - start > 7));
+            assert_eq!((within.text(), within.is_long()), (&buffer[start..end], end - start > SHORT));
+            if !within.is_long() {
+                let (bytes, length) = Word::bytes_of(within.key());
+                assert_eq!(&bytes[..length], within.text());
+            }
         }
     }
 

@@ -18,7 +18,7 @@
 mod hash;
 mod tokens;
 
-pub use hash::{Word, word_hash};
+pub use hash::{Key, Word, word_hash};
 pub use tokens::Tokens;
 
 use serde::{Deserialize, Serialize};
