@@ -436,6 +436,38 @@ fn two_documents_by_hand() {
 }
 
 #[test]
+fn every_choice_of_words_by_hand() {
+    let folder = Folder::new();
+    folder.write("mail.tsv", "spam\tWin win cash\nham\thome cash\n");
+    folder.write("stop.txt", "Cash\n");
+    folder.write("new.csv", "c1\nwin\n");
+    let fit = ["fit", "mail.tsv", "--no-header", "--no-quotes", "-t", "c0", "--text", "c1", "-o", "m.deciban"];
+    for (options, ratio) in [
+        // Two words: of spam's two tokens win is both, ham has one token.
+        ("multinomial --stop-words stop.txt", (3.0 / 4.0) / (1.0 / 3.0)),
+        // Only cash is in two texts.
+        ("multinomial --min-count 2", 1.0),
+        ("bernoulli --min-count 2", 1.0),
+        // Win and cash come twice, home once.
+        ("multinomial --vocabulary 2", (3.0 / 5.0) / (1.0 / 3.0)),
+        // Cash is in the most texts; of the others win came first, and has 2/3 and 1/3.
+        ("bernoulli --vocabulary 2", 2.0),
+        // Seven tokens of up to three words: spam has six of them, ham three.
+        ("multinomial --ngrams 1..3", (3.0 / 13.0) / (1.0 / 10.0)),
+        // ` wi`, `win` and `in `: twice each of spam's 12 trigrams, none of ham's 9; there are 14.
+        ("multinomial --characters --ngrams 3..3", ((3.0 / 26.0) / (1.0 / 23.0f64)).powi(3)),
+    ] {
+        let options: Vec<&str> = ["--model"].into_iter().chain(options.split(' ')).collect();
+        folder.ok(&[&fit[..], &options].concat());
+        all_close(&evidence(&folder, "new.csv", "spam"), &[decibans(ratio)]);
+    }
+    let message = folder.fails(&[&fit[..], &["--model", "multinomial", "--most-words", "2"]].concat());
+    assert!(message.contains("--hashed-bits"), "{message}");
+    let message = folder.fails(&[&fit[..], &["--model", "multinomial", "--vocabulary", "0"]].concat());
+    assert!(message.contains("--vocabulary"), "{message}");
+}
+
+#[test]
 fn a_folder_per_class_is_a_table_of_texts() {
     let folder = Folder::new();
     let at = folder.command(&[]).get_current_dir().unwrap().to_path_buf();

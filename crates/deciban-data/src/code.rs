@@ -99,7 +99,7 @@ impl<'a> Coder<'a> {
                     let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(&words.new)) else {
                         let most = self.plan.vocabulary.most_words;
                         let message = format!(
-                            "the texts have more than {most} different words: give --hashed-bits 20, or a higher --most-words"
+                            "the texts have more than {most} different words: give --hashed-bits 20, --ngrams of fewer words, or a higher --most-words"
                         );
                         return Err(block.refuse(None, Some(name), message));
                     };

@@ -71,7 +71,7 @@ fn vocabularies_that_are_hashed_or_limited() {
     let message = dump(&open(Vocabulary { most_words: 2, ..Vocabulary::default() }).unwrap()).unwrap_err().to_string();
     assert_eq!(
         folder.clean(&message),
-        "a.tsv: column `c1`: the texts have more than 2 different words: give --hashed-bits 20, or a higher --most-words"
+        "a.tsv: column `c1`: the texts have more than 2 different words: give --hashed-bits 20, --ngrams of fewer words, or a higher --most-words"
     );
     let message = open(Vocabulary { hashed_bits: Some(40), ..Vocabulary::default() }).err().unwrap().to_string();
     assert_eq!(message, "--hashed-bits: give a number of bits from 1 to 28");

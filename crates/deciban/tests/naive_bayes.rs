@@ -139,7 +139,9 @@ fn scores(data: &Data, case: &Value) -> Vec<f64> {
         return joint(columns, data, &batch, family, case);
     }
     let family = match kind {
-        "bernoulli" => AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: data.threshold }),
+        "bernoulli" => {
+            AnyFamily::Bernoulli(Bernoulli { pseudo_count, threshold: data.threshold, ..Bernoulli::default() })
+        }
         _ => AnyFamily::Multinomial(Multinomial {
             pseudo_count,
             min_count: 0.0,

@@ -33,6 +33,9 @@ pub struct GenerativeArgs {
     /// Leave out words that occur in fewer rows; 0 keeps also those that no row has
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     min_count: f64,
+    /// Keep the N most frequent words only
+    #[arg(long, value_name = "N")]
+    vocabulary: Option<usize>,
     /// multinomial: weights from the other classes' words (complement naive Bayes; not a density)
     #[arg(long)]
     complement: bool,
@@ -111,7 +114,11 @@ impl GenerativeArgs {
             AnyFamily::Categorical(family) => family.unseen = unseen,
             AnyFamily::Table(family) => family.unseen = unseen,
             AnyFamily::Tree(family) => family.unseen = unseen,
-            AnyFamily::Multinomial(family) => (family.min_count, family.complement) = (self.min_count, self.complement),
+            AnyFamily::Bernoulli(family) => (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary),
+            AnyFamily::Multinomial(family) => {
+                (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary);
+                family.complement = self.complement;
+            }
             _ => {}
         }
     }

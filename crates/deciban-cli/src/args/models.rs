@@ -28,16 +28,17 @@ const PSEUDO_COUNT: Group = &["pseudo_count"];
 const LEVELS: Group = &["refuse_unseen"];
 const MIXED: Group = &["joint_numbers", "family"];
 const BINS: Group = &["bins"];
-const WORDS: Group = &["min_count", "complement"];
+const WORDS: Group = &["min_count", "vocabulary"];
+const COMPLEMENT: Group = &["complement"];
 const LINEAR: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
 const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
 
 /// The models, and the groups of options that each takes.
 const MODELS: &[(&str, &[Group])] = &[
     ("gaussian", &[GAUSSIAN, FOLDS]),
-    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, TEXTS]),
-    ("bernoulli", &[FOLDS, PSEUDO_COUNT, TEXTS]),
-    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
+    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS]),
+    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
+    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS]),
     ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
     ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
     ("logistic", &[LINEAR, TEXTS]),

@@ -6,6 +6,7 @@
 //! ([`WordTable`]). Counts of many rows are first summed as small integers ([`Tally`]).
 
 use crate::data::{Rows, Sparse, UNSEEN};
+use crate::error::{Error, Result};
 
 /// Some rows of a column of texts.
 pub(super) type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
@@ -105,6 +106,32 @@ fn sum_row<const K: usize>(
     (even.0 + odd.0, std::array::from_fn(|k| even.1[k] + odd.1[k]))
 }
 
+/// The words of a text that a model leaves out, in order: those in fewer than `fewest` rows and, where more
+/// than `most` are left, the less frequent; of equally frequent ones the later. `words` has for each the
+/// weight of the rows with it, and how often it occurs.
+pub(super) fn left_out(words: &[[f64; 2]], fewest: f64, most: Option<usize>) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..words.len()).filter(|&j| words[j][0] >= fewest).collect();
+    if let Some(most) = most.filter(|most| *most < kept.len()) {
+        // Stable: equally frequent words stay in their order.
+        kept.sort_by(|&a, &b| words[b][1].total_cmp(&words[a][1]));
+        kept.truncate(most);
+    }
+    let mut out = vec![true; words.len()];
+    kept.iter().for_each(|&j| out[j] = false);
+    (0..words.len()).filter(|&j| out[j]).collect()
+}
+
+/// Refuses a vocabulary without words.
+pub(super) fn check_vocabulary(min_count: f64, vocabulary: Option<usize>) -> Result<()> {
+    if min_count.is_nan() {
+        return Err(Error::parameter("--min-count", "give a number of rows"));
+    }
+    match vocabulary {
+        Some(0) => Err(Error::parameter("--vocabulary", "give a number of words of at least 1")),
+        _ => Ok(()),
+    }
+}
+
 /// Why texts cannot be counted.
 pub(super) enum Wrong {
     /// A word has this number.
@@ -187,7 +214,13 @@ impl Tally {
 
     /// Adds a row whose counts it takes; tells a word of too high a number.
     #[inline(never)]
-    fn add(&mut self, words: &[u32], counts: &[f64], f: impl Fn(f64) -> f64, most: usize) -> Result<(), u32> {
+    fn add(
+        &mut self,
+        words: &[u32],
+        counts: &[f64],
+        f: impl Fn(f64) -> f64,
+        most: usize,
+    ) -> std::result::Result<(), u32> {
         if words.iter().fold(0, |most, &word| word.max(most)) as usize >= self.cells.len() {
             self.grow(words, most)?;
         }
@@ -203,7 +236,7 @@ impl Tally {
     }
 
     #[cold]
-    fn grow(&mut self, words: &[u32], most: usize) -> Result<(), u32> {
+    fn grow(&mut self, words: &[u32], most: usize) -> std::result::Result<(), u32> {
         let highest = words.iter().copied().filter(|word| *word < UNSEEN).max().unwrap_or(0);
         match highest as usize {
             j if j >= most => Err(highest),
@@ -250,6 +283,17 @@ mod tests {
         });
         assert_eq!(straight, tallied);
         tallied
+    }
+
+    #[test]
+    fn rare_words_and_those_beyond_the_most_frequent_are_left_out() {
+        let words = [[3.0, 3.0], [1.0, 9.0], [0.0, 0.0], [2.0, 3.0], [2.0, 4.0]];
+        assert_eq!(left_out(&words, f64::MIN_POSITIVE, None), [2]);
+        assert_eq!(left_out(&words, 2.0, None), [1, 2]);
+        assert_eq!(left_out(&words, 0.0, Some(5)), [0; 0]);
+        // Of words 0 and 3, both three times, the earlier stays.
+        assert_eq!(left_out(&words, 2.0, Some(2)), [1, 2, 3]);
+        assert_eq!(left_out(&words, 0.0, Some(1)), [0, 2, 3, 4]);
     }
 
     #[test]

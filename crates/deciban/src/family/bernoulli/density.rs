@@ -117,6 +117,13 @@ impl BernoulliDensity {
         self.log_present.len() / self.classes.max(1)
     }
 
+    /// Whether a word was left out of the vocabulary: present or absent, it adds ln 1.
+    fn is_left_out(&self, term: usize) -> bool {
+        let of_term = term * self.classes..(term + 1) * self.classes;
+        self.words.is_some()
+            && self.log_present[of_term.clone()].iter().chain(&self.log_absent[of_term]).all(|x| *x == 0.0)
+    }
+
     /// p(present | class) of a column or word.
     pub fn probability(&self, class: usize, term: usize) -> f64 {
         self.log_present[term * self.classes + class].exp()
@@ -138,7 +145,10 @@ impl Density for BernoulliDensity {
             _ => columns[j].name.clone(),
         };
         let row = |j: usize| (name(j), (0..self.classes).map(|c| self.probability(c, j)).collect());
-        vec![Parameters { what: "probability", rows: (0..self.terms()).map(row).collect() }]
+        vec![Parameters {
+            what: "probability",
+            rows: (0..self.terms()).filter(|&j| !self.is_left_out(j)).map(row).collect(),
+        }]
     }
 
     fn add_log_density(&self, x: &Cells<'_>, _: &[String], out: &mut Tile) -> Result<()> {
@@ -160,7 +170,7 @@ impl Density for BernoulliDensity {
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let above = (self.threshold + 1.0).max(self.threshold.next_up());
-        let mut present = |j: usize| random.uniform() < self.probability(class, j);
+        let mut present = |j: usize| !self.is_left_out(j) && random.uniform() < self.probability(class, j);
         Ok(match self.words {
             Some(_) => {
                 vec![Value::Counts((0..self.terms()).filter(|&j| present(j)).map(|j| (j as u32, above)).collect())]
@@ -185,7 +195,8 @@ impl Stored for BernoulliDensity {
         let (shape, texts, threshold): ([usize; 2], bool, f64) = archive.json(&format!("{name}.shape"))?;
         let array = |which| log_probabilities(archive, &format!("{name}.{which}"), &shape).map(<[f64]>::to_vec);
         let (log_present, log_absent) = (array("log_present")?, array("log_absent")?);
-        let sound = |(p, q): (&f64, &f64)| (p.exp() + q.exp() - 1.0).abs() < 1e-9;
+        // Of a word that was left out both are 0.
+        let sound = |(p, q): (&f64, &f64)| (p.exp() + q.exp() - 1.0).abs() < 1e-9 || (texts && *p == 0.0 && *q == 0.0);
         if shape[1] == 0 || !log_present.iter().zip(&log_absent).all(sound) || (texts && threshold < 0.0) {
             return Err(archive.damaged(&format!("`{name}` holds probabilities that do not sum to 1")));
         }

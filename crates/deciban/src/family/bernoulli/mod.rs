@@ -24,23 +24,35 @@ pub use statistic::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{check_pseudo_count, nothing_to_estimate, relevel};
+use super::words::{check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 
 /// The Bernoulli family with its hyper-parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Bernoulli {
     /// α of presence and of absence.
     pub pseudo_count: f64,
     /// Present is what lies above.
-    #[serde(default)]
     pub threshold: f64,
+    /// Words of a text that occur in fewer rows say nothing.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub min_count: f64,
+    /// At most so many words of a text are known: those in the most rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<usize>,
+}
+
+/// Whether it leaves out nothing.
+fn is_nothing(min_count: &f64) -> bool {
+    *min_count <= 1.0
 }
 
 impl Default for Bernoulli {
     fn default() -> Self {
-        Bernoulli { pseudo_count: 1.0, threshold: 0.0 }
+        Bernoulli { pseudo_count: 1.0, threshold: 0.0, min_count: 1.0, vocabulary: None }
     }
 }
 
@@ -48,6 +60,7 @@ impl Bernoulli {
     /// Refuses hyper-parameters out of range.
     pub fn check(&self) -> Result<()> {
         check_pseudo_count(self.pseudo_count)?;
+        check_vocabulary(self.min_count, self.vocabulary)?;
         match self.threshold.is_finite() {
             true => Ok(()),
             false => Err(Error::parameter("--threshold", "give a finite number")),
@@ -127,6 +140,15 @@ impl Family for Bernoulli {
                 }
                 log_present.push(((n + alpha).ln() - total.ln()).min(0.0));
                 log_absent.push(((m + alpha).ln() - total.ln()).min(0.0));
+            }
+        }
+        if texts && (!is_nothing(&self.min_count) || self.vocabulary.is_some()) {
+            let rows = |j: usize| classes.iter().map(|class| class.weights(j).0).sum();
+            let words: Vec<[f64; 2]> = (0..terms).map(|j| [rows(j); 2]).collect();
+            for j in left_out(&words, if is_nothing(&self.min_count) { 0.0 } else { self.min_count }, self.vocabulary) {
+                let of_word = j * classes.len()..(j + 1) * classes.len();
+                log_present[of_word.clone()].fill(0.0);
+                log_absent[of_word].fill(0.0);
             }
         }
         Ok(BernoulliDensity::new(classes.len(), self.threshold, log_present, log_absent, texts))

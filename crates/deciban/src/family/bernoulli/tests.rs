@@ -8,7 +8,7 @@ use crate::pass::{from_bytes, to_bytes};
 use crate::statistic::Statistic;
 use proptest::prelude::*;
 
-const ML: Bernoulli = Bernoulli { pseudo_count: 0.0, threshold: 0.0 };
+const ML: Bernoulli = Bernoulli { pseudo_count: 0.0, threshold: 0.0, min_count: 1.0, vocabulary: None };
 
 fn numbers(family: &Bernoulli, rows: &[[f64; 2]], weights: Option<&[f64]>) -> Presence {
     let flat = rows.concat();
@@ -134,6 +134,29 @@ fn hostile_input_is_refused() {
     let texts = Batch::new(1).sparse(Sparse::new(&[0usize, 1][..], &indices[..], &[1.0][..]).unwrap()).unwrap();
     assert!(observe_batch(&ML, &texts).is_err());
     assert!(observe_batch(&Bernoulli { threshold: -1.0, ..ML }, &texts).is_err());
+}
+
+#[test]
+fn words_left_out_say_nothing() {
+    // Rows with words 0, 1, 2: 3, 1 and 2 of five.
+    let texts = [vec![vec![0, 1], vec![0]], vec![vec![0, 2], vec![2], vec![]]];
+    let fit = |family: &Bernoulli, texts: &[Vec<Vec<u32>>; 2], known: usize| {
+        let classes = [0, 1].map(|c| words(family, &texts[c], None));
+        family.fit(&classes, names(&["text"], &[known])).unwrap()
+    };
+    let without = [vec![vec![0], vec![0]], vec![vec![0, 1], vec![1], vec![]]];
+    let plain = fit(&Bernoulli::default(), &without, 2);
+    let expected = score_words(&plain, &[vec![0], vec![1]]);
+    for family in [
+        Bernoulli { min_count: 2.0, ..Bernoulli::default() },
+        Bernoulli { vocabulary: Some(2), ..Bernoulli::default() },
+    ] {
+        let density = fit(&family, &texts, 3);
+        assert_eq!(score_words(&density, &[vec![0, 1], vec![2]]), expected);
+        assert_eq!(density.parameters(&[crate::data::Column::number("text")])[0].rows.len(), 2);
+        assert_eq!(from_bytes::<BernoulliDensity>(&to_bytes(&density).unwrap()).unwrap(), density);
+    }
+    assert!(Bernoulli { vocabulary: Some(0), ..ML }.check().is_err());
 }
 
 #[test]

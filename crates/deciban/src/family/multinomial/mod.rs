@@ -18,6 +18,7 @@
 //!   schema knows. V counts the others. So a model of all folds but one does not know the words that
 //!   only the fold has: counted as known, each of them would speak for the class with the fewest words.
 //!   With 0 the vocabulary is the schema's, as where a dictionary is given.
+//! - `vocabulary`: of the others only so many, those that occur most often, are in it.
 //! - `normalise`: each row's counts are divided by their sum, so that every row weighs like one token,
 //!   however long it is.
 //! - `complement` (Rennie et al. 2003): weights −ln θ̃_cj, where θ̃_c is estimated from all *other*
@@ -32,7 +33,7 @@ pub use statistic::WordCounts;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{Counting, Texts, Wrong};
+use super::words::{Counting, Texts, Wrong, check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
@@ -64,6 +65,9 @@ pub struct Multinomial {
     /// Words of a text that occur in fewer rows are left out. With 0 every word of the schema stays, also
     /// one that no row has: where a dictionary is given, as in scikit-learn.
     pub min_count: f64,
+    /// At most so many words of a text are known: those that occur most often.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<usize>,
     /// Whether each row's counts are divided by their sum.
     pub normalise: bool,
     /// Whether a class is scored by what the other classes do not say.
@@ -78,6 +82,7 @@ impl Default for Multinomial {
             pseudo_count: 1.0,
             unseen: Unseen::Skip,
             min_count: 1.0,
+            vocabulary: None,
             normalise: false,
             complement: false,
             norm: false,
@@ -97,9 +102,7 @@ impl Multinomial {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
             return Err(Error::parameter("--pseudo-count", "give a number of at least 0"));
         }
-        if self.min_count.is_nan() {
-            return Err(Error::parameter("--min-count", "give a number of rows"));
-        }
+        check_vocabulary(self.min_count, self.vocabulary)?;
         if self.norm && !self.complement {
             return Err(Error::parameter("--norm", "only --complement weights are normalised so"));
         }
@@ -214,14 +217,22 @@ impl Family for Multinomial {
         let longest = classes.iter().map(|class| class.words.len()).max().unwrap_or(0);
         let count = levels.max(longest).max(names.columns.len());
         let get = |c: usize, j: usize| classes[c].words.get(j).copied().unwrap_or_default();
-        let rare = |j: &usize| match (0..classes.len()).map(|c| get(c, *j)[1]).sum::<f64>() {
-            0.0 => self.min_count > 0.0,
-            // A row may weigh less than 1.
-            rows => self.min_count > 1.0 && rows < self.min_count,
-        };
         // Columns of counts are all wanted; a text's vocabulary is what its rows have shown.
         let dropped: Vec<usize> = match names.columns {
-            [_] => (0..count).filter(rare).collect(),
+            [_] => {
+                let sums = |j: usize| {
+                    (0..classes.len())
+                        .map(|c| get(c, j))
+                        .fold([0.0; 2], |sum, word| [sum[0] + word[1], sum[1] + word[0]])
+                };
+                // A row may weigh less than 1.
+                let fewest = match self.min_count {
+                    ..=0.0 => 0.0,
+                    ..=1.0 => f64::MIN_POSITIVE,
+                    fewest => fewest,
+                };
+                left_out(&(0..count).map(sums).collect::<Vec<_>>(), fewest, self.vocabulary)
+            }
             _ => Vec::new(),
         };
         let mut kept = vec![true; count];
