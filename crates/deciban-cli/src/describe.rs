@@ -9,6 +9,7 @@ use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
 use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, LogisticModel, Model, Solver, Statistics};
 use serde_json::{Value, json};
 
+use crate::describe_scores::{least_squares, noisy_or, noisy_or_options};
 use crate::table::{Table, number};
 
 /// The only block of a model, if it is Gaussian.
@@ -102,6 +103,8 @@ pub fn any(model: &Model) -> String {
     match model {
         Model::Generative(generative) => self::model(generative),
         Model::Logistic(linear) => logistic(linear),
+        Model::NoisyOr(causes) => noisy_or(causes),
+        Model::LeastSquares(scores) => least_squares(scores),
         Model::Calibrated(calibrated) => {
             let map = calibration(calibrated.calibration(), calibrated.schema().classes());
             format!("{map}\n\n{}", any(calibrated.model()))
@@ -114,6 +117,8 @@ pub fn in_short(model: &Model) -> String {
     match model {
         Model::Generative(model) => options(model),
         Model::Logistic(model) => logistic_options(model),
+        Model::NoisyOr(model) => noisy_or_options(model),
+        Model::LeastSquares(_) => "least squares on the classes' indicators".into(),
         Model::Calibrated(model) => {
             let map = calibration(model.calibration(), model.schema().classes());
             format!("{}\n{map}", in_short(model.model()))
@@ -126,6 +131,8 @@ pub fn rows(model: &Model) -> f64 {
     match model {
         Model::Generative(model) => model.rows().iter().sum(),
         Model::Logistic(model) => model.fit().weight,
+        Model::NoisyOr(model) => model.fit().weight,
+        Model::LeastSquares(model) => model.weight(),
         Model::Calibrated(model) => rows(model.model()),
     }
 }

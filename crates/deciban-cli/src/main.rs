@@ -5,6 +5,7 @@ mod cmd;
 mod describe;
 mod evaluation;
 mod figures;
+mod describe_scores;
 mod output;
 mod progress;
 mod remarks;

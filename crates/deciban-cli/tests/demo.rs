@@ -20,7 +20,8 @@ fn figures(text: &str, start: &str) -> Vec<f64> {
 fn the_list_names_every_example() {
     let folder = Folder::new();
     let list = folder.ok(&["demo"]);
-    const NAMES: &str = "height, cats, areas, punctuation, languages, spam, wine, cancer, mnist";
+    const NAMES: &str =
+        "height, cats, areas, punctuation, languages, spam, wine, cancer, learning-curve, masking, mnist";
     for name in NAMES.split(", ") {
         assert!(lines(&list).iter().any(|words| words.first().is_some_and(|w| w == name)), "{list}");
     }
@@ -238,6 +239,27 @@ fn cancer() {
         let [a, b] = [2, 3].map(|j| line[j].parse::<f64>().unwrap());
         assert!((a - miss * p).abs() < 1e-4 * miss && (b - (1.0 - p)).abs() < 1e-4 && line[4] == decision, "{text}");
     }
+}
+
+#[test]
+fn learning_curve() {
+    let text = Folder::new().ok(&["demo", "learning-curve"]);
+    let rates = |rows: &str| figures(&text, rows);
+    // LDA learns faster where its assumption holds, and stays behind where it does not.
+    let (few, many) = (rates("40 "), rates("2560 "));
+    assert!(few[0] + 0.5 < few[1] && many[3] + 3.0 < many[2], "{text}");
+    // √(3.24·5/(0.75 + 1.25))/2 = 1.42302, Φ(−1.42302) = 7.74 %.
+    assert!(text.contains("than 7.74 %") && (many[0] - 7.74).abs() < 1.0 && (many[1] - 7.74).abs() < 1.0, "{text}");
+}
+
+#[test]
+fn masking() {
+    let text = Folder::new().ok(&["demo", "masking"]);
+    let of = |start: &str| figures(&text, start);
+    // Least squares never decides for the middle class, LDA for a third of the rows.
+    let (squares, lda) = (of("least squares"), of("LDA"));
+    assert!(squares[1] == 0.0 && squares[3] == 33.33, "{text}");
+    assert!((lda[1] - 100.0).abs() <= 3.0 && lda[3] < 2.0, "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
-const MODELS: [(&str, &[&str]); 9] = [
+const MODELS: [(&str, &[&str]); 11] = [
     ("gaussian", &["--columns", "weight,age"]),
     ("naive-bayes", &["--text", "note"]),
     ("bernoulli", &["--ignore", "fur,indoor", "--text", "note"]),
@@ -16,10 +16,13 @@ const MODELS: [(&str, &[&str]); 9] = [
     ("logistic", &["--text", "note"]),
     ("probit", &["--text", "note"]),
     ("cloglog", &["--text", "note"]),
+    ("noisy-or", &["--text", "note"]),
+    ("least-squares", &["--columns", "weight,age"]),
 ];
 
-fn is_linear(model: &str) -> bool {
-    ["logistic", "probit", "cloglog"].contains(&model)
+/// Whether a model knows classes given rows only.
+fn is_discriminative(model: &str) -> bool {
+    ["logistic", "probit", "cloglog", "noisy-or", "least-squares"].contains(&model)
 }
 
 /// 120 cats and dogs: two numbers, two categories with missing cells, a text.
@@ -95,7 +98,7 @@ fn every_model_goes_the_whole_way() {
         let told = folder.json(&["inspect", "m.deciban", "--json"]);
         assert_eq!(told["target"], "pet", "{model}");
 
-        if is_linear(model) {
+        if is_discriminative(model) {
             let message = folder.fails(&["sample", "m.deciban"]);
             assert!(message.contains("fit a generative one"), "{message}");
             continue;
@@ -354,9 +357,9 @@ fn options_of_another_model_are_refused() {
         ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree"),
         ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog"),
         ("tree", &["--covariance", "tied"], "gaussian, naive-bayes"),
-        ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog"),
+        ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog, noisy-or"),
         ("bernoulli", &["--complement"], "naive-bayes, multinomial"),
-        ("logistic", &["--pseudo-count", "1"], "naive-bayes, bernoulli, multinomial, table, tree"),
+        ("logistic", &["--pseudo-count", "1"], "naive-bayes, bernoulli, multinomial, table, tree, noisy-or"),
         ("logistic", &["--standardise"], "gaussian, naive-bayes"),
         ("naive-bayes", &["--solver", "newton"], "logistic, probit, cloglog"),
     ];
@@ -717,7 +720,7 @@ fn what_was_merged_can_be_forgotten() {
     folder.write("a.csv", table(&lines[1..61]));
     folder.write("b.csv", table(&backwards));
     folder.write("pets.csv", &pets);
-    for (model, options) in MODELS.into_iter().filter(|(model, _)| !is_linear(model)) {
+    for (model, options) in MODELS.into_iter().filter(|(model, _)| !is_discriminative(model)) {
         // Bins of numbers belong to a statistics file: those of two files need not be the same.
         let options = if ["table", "tree"].contains(&model) { &["--columns", "fur,indoor"][..] } else { options };
         for part in ["a", "b"] {
@@ -735,4 +738,53 @@ fn what_was_merged_can_be_forgotten() {
         let message = folder.fails(&["forget", "a.stats", "ab.stats", "-o", "less.stats"]);
         assert!(message.contains("never added"), "{model}: {message}");
     }
+}
+
+#[test]
+fn noisy_or_by_hand() {
+    let folder = Folder::new();
+    // Without the cause 30 of 100 have the effect; with it 52 of 80.
+    let rows = |x: u8, t: &str, n: usize| format!("{x},{t}\n").repeat(n);
+    let data = [rows(0, "no", 70), rows(0, "yes", 30), rows(1, "no", 28), rows(1, "yes", 52)].concat();
+    folder.write("t.csv", format!("x,t\n{data}"));
+    folder.ok(&["fit", "t.csv", "-t", "t", "--model", "noisy-or", "--pseudo-count", "0", "-o", "m.deciban"]);
+    let told = folder.json(&["inspect", "m.deciban", "--json"]);
+    assert_eq!(told["effect"], "yes");
+    close(told["causes"][0]["alpha"].as_f64().unwrap(), 0.5, 1e-9);
+    close(told["causes"][1]["alpha"].as_f64().unwrap(), 0.7, 1e-9);
+    let text = folder.ok(&["inspect", "m.deciban"]);
+    assert!(text.contains("(leak)") && text.contains("strength 1 − α"), "{text}");
+    folder.write("new.csv", "x\n0\n1\n2\n");
+    let p = folder.table(&["predict", "m.deciban", "new.csv"]).numbers("p(yes)");
+    all_close(&p, &[0.3, 0.65, 1.0 - 0.7 * 0.25]);
+    folder.write("bad.csv", "x\n0\n-1\n");
+    let (code, _, message) = folder.run(&["predict", "m.deciban", "bad.csv"]);
+    assert!(code == 1 && message.contains("column `x`, row 2: -1 is below 0"), "{message}");
+    let message = folder.fails(&["fit", "t.csv", "-t", "t", "--model", "noisy-or", "--effect", "maybe"]);
+    assert_eq!(message, "--effect: there is no class `maybe`: there are no, yes");
+    folder.write("always.csv", "x,t\n0,no\n0,yes\n1,yes\n");
+    let fit = ["fit", "always.csv", "-t", "t", "--model", "noisy-or", "--pseudo-count", "0", "-o", "m.deciban"];
+    let (_, _, told) = folder.run(&fit);
+    assert!(told.contains("`x` was never there without the effect"), "{told}");
+}
+
+#[test]
+fn least_squares_from_statistics() {
+    let folder = Folder::new();
+    folder.write("pets.csv", pets());
+    let columns = ["--columns", "weight,age"];
+    folder.ok(&[&["stats", "pets.csv", "-t", "pet", "-o", "pets.stats"], &columns[..]].concat());
+    folder.ok(&["fit", "pets.stats", "--model", "least-squares", "-o", "a.deciban"]);
+    folder
+        .ok(&[&["fit", "pets.csv", "-t", "pet", "--model", "least-squares", "-o", "b.deciban"], &columns[..]].concat());
+    let predict = |model: &str| folder.table(&["predict", model, "pets.csv"]);
+    same_predictions(&predict("a.deciban"), &predict("b.deciban"), 1e-12);
+    // Scores are printed in the units of the file and sum to 1.
+    let told = folder.json(&["inspect", "a.deciban", "--json"]);
+    let w0 = |k: usize| told["scores"][k]["w0"].as_f64().unwrap();
+    close(w0(0) + w0(1), 1.0, 1e-12);
+    folder
+        .ok(&[&["stats", "pets.csv", "-t", "pet", "--covariance", "diagonal", "-o", "d.stats"], &columns[..]].concat());
+    let message = folder.fails(&["fit", "d.stats", "--model", "least-squares"]);
+    assert!(message.contains("needs the means and covariances"), "{message}");
 }

@@ -54,6 +54,7 @@ pub mod posterior;
 pub mod decision;
 pub mod evaluate;
 pub mod calibrate;
+pub mod explain;
 pub mod text;
 pub mod numerics;
 pub mod file;

@@ -101,6 +101,11 @@ impl GenerativeArgs {
         }
     }
 
+    /// A of models that have pseudo-counts and are not generative.
+    pub fn pseudo_count(&self) -> f64 {
+        self.pseudo_count
+    }
+
     fn named(&self, name: &str) -> Result<AnyFamily> {
         let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
         self.finish(&mut family);

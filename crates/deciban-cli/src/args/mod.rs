@@ -6,6 +6,7 @@ mod gaussian;
 mod generative;
 mod linear;
 mod models;
+mod noisy_or;
 mod read;
 mod texts;
 
@@ -14,6 +15,7 @@ pub use columns::ColumnArgs;
 pub use generative::{GENERATIVE, GenerativeArgs, Seen};
 pub use linear::{LINEAR, LinearArgs};
 pub use models::check as check_models;
+pub use noisy_or::NoisyOrArgs;
 pub use read::{ReadArgs, open_for_model};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

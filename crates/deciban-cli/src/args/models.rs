@@ -31,6 +31,7 @@ const BINS: Group = &["bins"];
 const WORDS: Group = &["min_count", "vocabulary"];
 const COMPLEMENT: Group = &["complement"];
 const LINEAR: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
+const EFFECT: Group = &["effect"];
 const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
 
 /// The models, and the groups of options that each takes.
@@ -44,6 +45,8 @@ const MODELS: &[(&str, &[Group])] = &[
     ("logistic", &[LINEAR, TEXTS]),
     ("probit", &[LINEAR, TEXTS]),
     ("cloglog", &[LINEAR, TEXTS]),
+    ("noisy-or", &[EFFECT, PSEUDO_COUNT, TEXTS]),
+    ("least-squares", &[]),
 ];
 
 /// What statistics files have settled, besides all options under these headings.
@@ -106,7 +109,7 @@ mod tests {
             assert!(argument(id).is_some(), "there is no option {id}");
         }
         // Every option of a model's own belongs to a group.
-        let own = ["Gaussian", "Discrete and mixed", "Logistic", "Texts"];
+        let own = ["Gaussian", "Discrete and mixed", "Logistic", "Noisy-or", "Texts"];
         for arg in fit.get_arguments().filter(|arg| arg.get_help_heading().is_some_and(|h| own.contains(&h))) {
             assert!(!takers(arg.get_id().as_str()).is_empty(), "{} is in no group", arg.get_id());
         }

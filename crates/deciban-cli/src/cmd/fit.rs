@@ -7,13 +7,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use deciban::engine::Engine;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Generative, Learner, Link, Model, Statistics, Summarise};
+use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Link, Model, Statistics, Summarise};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, PriorArg, ReadArgs, Seen};
+use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen};
 use crate::describe;
+use crate::describe_scores;
 use crate::output::say;
 use crate::progress::Progress;
 use crate::remarks::Look;
@@ -24,6 +25,7 @@ use crate::remarks::Look;
   deciban fit wine.csv --target Type -o wine.deciban
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
   deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
+  deciban fit symptoms.csv --target fever --model noisy-or --effect yes -o fever.deciban
   deciban fit adult.csv --target income --model naive-bayes --family age=histogram -o adult.deciban
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
@@ -55,6 +57,8 @@ pub struct Fit {
     #[command(flatten)]
     linear: LinearArgs,
     #[command(flatten)]
+    noisy_or: NoisyOrArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -63,17 +67,20 @@ impl Fit {
         let started = Instant::now();
         let model = match LINEAR.iter().find(|(name, _)| *name == self.model) {
             Some((_, link)) => self.linear(*link)?,
+            None if self.model == NOISY_OR => self.noisy_or()?,
+            None if self.model == LEAST_SQUARES => self.least_squares()?,
             None => self.generative()?,
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
             model.save(path)?;
         }
-        if let Model::Logistic(model) = &model
-            && let Some(warning) = describe::logistic_warning(model.fit())
-        {
-            eprintln!("warning: {warning}");
-        }
+        let warning = match &model {
+            Model::Logistic(model) => describe::logistic_warning(model.fit()),
+            Model::NoisyOr(model) => describe_scores::noisy_or_warning(model.fit()),
+            _ => None,
+        };
+        warning.iter().for_each(|warning| eprintln!("warning: {warning}"));
         match self.json {
             true => say!("{:#}", self.report(&model, seconds)),
             false => self.tell(&model, seconds)?,
@@ -81,14 +88,27 @@ impl Fit {
         Ok(())
     }
 
-    fn generative(&self) -> Result<Model> {
-        let (learner, statistics, remarks) = match statistics_files(&self.data)? {
+    /// Statistics from files of them or from rows, with the learner they are for and remarks about the columns.
+    fn statistics(&self, model: &str) -> Result<(Generative, Statistics, Vec<String>)> {
+        match statistics_files(&self.data)? {
             Some(statistics) => {
                 let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
-                (self.generative.learner(&self.model, columns, seen)?, statistics, Vec::new())
+                Ok((self.generative.learner(model, columns, seen)?, statistics, Vec::new()))
             }
-            None => collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?,
-        };
+            None => collect(&self.data, model, &self.columns, &self.generative, &self.read),
+        }
+    }
+
+    fn least_squares(&self) -> Result<Model> {
+        let (_, statistics, remarks) = self.statistics("gaussian")?;
+        let model = LeastSquares.fit(&statistics)?;
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        let prior = self.prior_of(&model, model.weight())?;
+        Ok(Model::LeastSquares(model.with_prior(prior)?))
+    }
+
+    fn generative(&self) -> Result<Model> {
+        let (learner, statistics, remarks) = self.statistics(&self.model)?;
         let model = learner.fit(&statistics)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let prior = self.prior_of(&model, statistics.summary().weights().iter().sum())?;
@@ -96,10 +116,22 @@ impl Fit {
     }
 
     fn linear(&self, link: Link) -> Result<Model> {
+        let model = self.learn_from_rows(&self.linear.learner(link, self.generative.seed()))?;
+        let prior = self.prior_of(&model, model.fit().weight)?;
+        Ok(Model::Logistic(model.with_prior(prior)?))
+    }
+
+    fn noisy_or(&self) -> Result<Model> {
+        let model = self.learn_from_rows(&self.noisy_or.learner(self.generative.pseudo_count()))?;
+        let prior = self.prior_of(&model, model.fit().weight)?;
+        Ok(Model::NoisyOr(model.with_prior(prior)?))
+    }
+
+    /// Runs a learner that needs several passes.
+    fn learn_from_rows<L: Learner>(&self, learner: &L) -> Result<L::Model> {
         if statistics_files(&self.data)?.is_some() {
             return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
         }
-        let learner = self.linear.learner(link, self.generative.seed());
         let mut files = self.columns.open(&self.data, &self.read)?;
         files.make_rereadable()?;
         let remarks = Look::new(&files)?.remarks(&[]);
@@ -111,8 +143,7 @@ impl Fit {
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        let prior = self.prior_of(&model, model.fit().weight)?;
-        Ok(Model::Logistic(model.with_prior(prior)?))
+        Ok(model)
     }
 
     /// The model's default prior, if `weight` rows are behind it.
@@ -154,14 +185,20 @@ impl Fit {
             }
             Model::Logistic(model) => report["fit"] = json!(model.fit()),
             Model::Calibrated(_) => {}
+            Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
+            Model::LeastSquares(model) => report["r2"] = json!(model.explained()),
         }
         report
     }
 }
 
+const NOISY_OR: &str = "noisy-or";
+const LEAST_SQUARES: &str = "least-squares";
+
 /// The names that `--model` takes.
 fn models() -> PossibleValuesParser {
-    PossibleValuesParser::new(GENERATIVE.into_iter().chain(LINEAR.map(|(name, _)| name)))
+    let linear = LINEAR.map(|(name, _)| name);
+    PossibleValuesParser::new(GENERATIVE.into_iter().chain(linear).chain([NOISY_OR, LEAST_SQUARES]))
 }
 
 /// Whether a path is a statistics file. What is called one is opened as one, so that its own fault is told.

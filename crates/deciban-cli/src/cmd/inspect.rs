@@ -13,6 +13,7 @@ use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use crate::describe;
+use crate::describe_scores;
 use crate::output::say;
 use crate::table::{Table, number};
 
@@ -22,6 +23,7 @@ use crate::table::{Table, number};
   deciban inspect wine.deciban
   deciban inspect wine.deciban --forms
   deciban inspect wine.deciban --versus Barolo,Barbera
+  deciban inspect wine.deciban --as logistic
   deciban inspect wine.deciban --json
 
 --forms writes the classifier out in the units of the data: for a tied covariance the linear
@@ -36,6 +38,9 @@ pub struct Inspect {
     /// Write out the log-likelihood ratio of two classes
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
     versus: Option<Vec<String>>,
+    /// Write a generative model out as the logistic or softmax model that has the same posteriors
+    #[arg(long = "as", value_name = "MODEL", value_parser = ["logistic"], conflicts_with_all = ["forms", "versus"])]
+    other: Option<String>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -56,10 +61,15 @@ impl Inspect {
             Model::Calibrated(calibrated) => (calibrated.model(), Some(calibrated.calibration())),
             model => (model, None),
         };
+        if self.other.is_some() {
+            return self.as_logistic(model);
+        }
         if self.json {
             let mut all = match model {
                 Model::Generative(model) => model_json(model)?,
                 Model::Logistic(model) => describe::logistic_json(model),
+                Model::NoisyOr(model) => describe_scores::noisy_or_json(model),
+                Model::LeastSquares(model) => describe_scores::least_squares_json(model),
                 Model::Calibrated(_) => Value::Null, // A calibrated model holds none of its kind.
             };
             if let Some(map) = calibration {
@@ -76,6 +86,18 @@ impl Inspect {
             model => describe::any(model),
         };
         say!("{}", text.trim_end());
+        Ok(())
+    }
+
+    fn as_logistic(&self, model: &Model) -> Result<()> {
+        let Model::Generative(model) = model else {
+            return Err(Error::parameter("--as", "only a generative model has another form; this one is what it is"));
+        };
+        let equivalent = model.log_linear()?;
+        match self.json {
+            true => say!("{:#}", describe_scores::equivalent_json(model, &equivalent)),
+            false => say!("{}", describe_scores::equivalent(model, &equivalent).trim_end()),
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod demo;
 mod evaluate;
+mod explain;
 mod fit;
 mod forget;
 mod inspect;
@@ -24,6 +25,7 @@ pub enum Command {
     Evaluate(evaluate::Evaluate),
     Calibrate(calibrate::Calibrate),
     Plot(plot::Plot),
+    Explain(explain::Explain),
     Inspect(inspect::Inspect),
     Sample(sample::Sample),
     Stats(stats::Stats),
@@ -40,6 +42,7 @@ impl Command {
             Command::Evaluate(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Plot(command) => command.run(),
+            Command::Explain(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Sample(command) => command.run(),
             Command::Stats(command) => command.run(),

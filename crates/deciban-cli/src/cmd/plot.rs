@@ -112,10 +112,10 @@ impl Plot {
         let used = Use { model: &model, prior: &prior, costs: &costs };
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let progress = Progress::watch(&mut files, "drawing");
-        // A logistic model needs the mean of columns that are not shown.
+        // A model without densities needs the mean of columns that are not shown.
         let kept = match (model.plain(), columns.is_empty()) {
-            (Model::Logistic(_), false) => (0..schema.columns().len()).collect(),
-            _ => columns.clone(),
+            (Model::Generative(_), _) | (_, true) => columns.clone(),
+            _ => (0..schema.columns().len()).collect(),
         };
         let gathered = figures::gather(&files, &used, &kept)?;
         drop(progress);

@@ -110,7 +110,7 @@ impl Predict {
     fn form(&self, model: Model, documents: Option<Vec<String>>) -> Result<Form> {
         let message = match model {
             Model::Generative(_) => None,
-            Model::Logistic(_) => {
+            Model::Logistic(_) | Model::NoisyOr(_) | Model::LeastSquares(_) => {
                 Some("this model knows classes given rows, not how usual a row is: fit a generative one")
             }
             Model::Calibrated(_) => Some("calibrated evidence is no density: use the model from before calibration"),

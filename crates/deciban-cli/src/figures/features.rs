@@ -30,8 +30,8 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
         .map(|k| Sample { name: &classes[k], values: &by_class[k].0, weights: &by_class[k].1 })
         .collect();
     let (at, curves) = match used.model.plain() {
-        Model::Logistic(_) => (Vec::new(), Vec::new()),
-        _ => curves(gathered, used, column)?,
+        Model::Generative(_) => curves(gathered, used, column)?,
+        _ => (Vec::new(), Vec::new()),
     };
     let figure = chart::densities(&what.name, &samples, &at, &curves);
     // A few far values would press all others together: they are left out of sight.
@@ -103,12 +103,12 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
     order.truncate(SHOWN);
     order.sort();
     let fitted: Vec<Vec<f64>> = match used.model.plain() {
-        Model::Logistic(_) => Vec::new(),
-        plain => {
+        plain @ Model::Generative(_) => {
             let codes: Vec<f64> = order.iter().map(|c| *c as f64).collect();
             let evidence = probe::evidence(plain, gathered, &[column], &codes)?;
             (0..evidence.classes()).map(|k| (0..codes.len()).map(|i| evidence.row(i)[k].exp()).collect()).collect()
         }
+        _ => Vec::new(),
     };
     let names: Vec<String> = order.iter().map(|c| what.levels[*c].clone()).collect();
     let shares: Vec<Vec<f64>> = shares.iter().map(|s| order.iter().map(|c| s[*c]).collect()).collect();

@@ -14,8 +14,8 @@ use super::Gathered;
 pub fn others(model: &Model, shown: usize) -> &'static str {
     match model.plain() {
         _ if model.schema().columns().len() == shown => "",
-        Model::Logistic(_) => "other columns at their mean",
-        _ => "other columns integrated out",
+        Model::Generative(_) => "other columns integrated out",
+        _ => "other columns at their mean",
     }
 }
 
@@ -40,7 +40,7 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
         let cell = |row: usize, place: usize| values[row * columns.len() + place];
         let filled: Vec<f64> = match given {
             Some(place) => (0..rows).map(|row| cell(row, place)).collect(),
-            None if matches!(model.plain(), Model::Logistic(_)) => vec![typical(gathered, c, is_code(column)); rows],
+            None if !matches!(model.plain(), Model::Generative(_)) => vec![typical(gathered, c, is_code(column)); rows],
             None => vec![f64::NAN; rows],
         };
         match is_code(column) {

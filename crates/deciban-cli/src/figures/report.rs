@@ -37,8 +37,10 @@ figure{margin:0}svg{max-width:100%;height:auto}";
 pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, used: &Use<'_>) -> Result<()> {
     let schema = used.model.schema();
     let columns: Vec<usize> = match used.model.plain() {
-        Model::Logistic(_) => Vec::new(),
-        _ => (0..schema.columns().len()).filter(|c| schema.columns()[*c].kind != Kind::Text).take(COLUMNS).collect(),
+        Model::Generative(_) => {
+            (0..schema.columns().len()).filter(|c| schema.columns()[*c].kind != Kind::Text).take(COLUMNS).collect()
+        }
+        _ => Vec::new(),
     };
     let gathered = gather(files, used, &columns)?;
     output::file(path, page(model_file, data, &gathered, used)?.as_bytes())

@@ -74,6 +74,16 @@ impl<'a> Cells<'a> {
         &self.rows
     }
 
+    /// The cells of the block's `j`th column in the batch.
+    pub fn view(&self, j: usize) -> Option<&View<'a>> {
+        self.batch.columns.get(self.columns[j])
+    }
+
+    /// The block's `j`th column alone.
+    pub fn column(&self, j: usize) -> Cells<'a> {
+        Cells { columns: &self.columns[j..=j], ..self.clone() }
+    }
+
     /// Whether rows are weighted.
     pub fn weighted(&self) -> bool {
         self.batch.weights.is_some()

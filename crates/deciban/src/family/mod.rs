@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::Result;
+use crate::explain::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::statistic::Statistic;
@@ -105,6 +106,18 @@ pub trait Density: Stored + Send + Sync {
 
     /// Adds log p(xᵢ | class) to cell (i, class) of `out`.
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()>;
+
+    /// Whether columns depend on each other given the class: then what one says depends on which others
+    /// are known.
+    fn is_joint(&self) -> bool {
+        false
+    }
+
+    /// log p(x | class) of each row, split over features, where these are not its columns (words, or
+    /// columns that a projection mixes); otherwise `None`, and columns are explained by their marginals.
+    fn parts(&self, _x: &Cells<'_>, _columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+        Ok(None)
+    }
 
     /// Draws a row of a class: a value for each column of the block.
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>>;
@@ -220,6 +233,12 @@ macro_rules! families {
             }
             fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
                 match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }
+            }
+            fn is_joint(&self) -> bool {
+                match self { $(AnyDensity::$variant(d) => d.is_joint()),* }
+            }
+            fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+                match self { $(AnyDensity::$variant(d) => d.parts(x, columns)),* }
             }
             fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
                 match self { $(AnyDensity::$variant(d) => d.sample(class, random)),* }

@@ -356,6 +356,10 @@ impl Density for TableDensity {
         Ok(())
     }
 
+    fn is_joint(&self) -> bool {
+        true
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let k = self.classes();
         let occurring = self.weights.len() / k - 1;

@@ -349,6 +349,10 @@ impl Density for TreeDensity {
         Ok(())
     }
 
+    fn is_joint(&self) -> bool {
+        true
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let mut codes = vec![MISSING; self.width()];
         for j in self.order() {

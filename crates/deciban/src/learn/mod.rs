@@ -5,14 +5,21 @@
 
 pub mod blocks;
 mod generative;
+mod least_squares;
+mod log_linear;
 mod logistic;
+mod noisy_or;
 mod statistics;
 mod summary;
 
 pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
+pub use least_squares::{LeastSquares, LeastSquaresModel};
+pub use log_linear::LogLinear;
+pub(crate) use logistic::features::Term;
 pub(crate) use logistic::solve;
 pub use logistic::{Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
+pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};
 
@@ -73,6 +80,10 @@ pub enum Model {
     Generative(GenerativeModel),
     /// Posteriors linear in the features.
     Logistic(LogisticModel),
+    /// Causes of an effect.
+    NoisyOr(NoisyOrModel),
+    /// Scores by least squares.
+    LeastSquares(LeastSquaresModel),
     /// Any of them with its calibration.
     Calibrated(CalibratedModel),
 }
@@ -109,6 +120,14 @@ impl Model {
                 archive.put_json(kind, &"logistic")?;
                 model.store(archive, name)
             }
+            Model::NoisyOr(model) => {
+                archive.put_json(kind, &"noisy-or")?;
+                model.store(archive, name)
+            }
+            Model::LeastSquares(model) => {
+                archive.put_json(kind, &"least-squares")?;
+                model.store(archive, name)
+            }
             Model::Calibrated(model) => {
                 archive.put_json(kind, &"calibrated")?;
                 model.store(archive, name)
@@ -120,6 +139,8 @@ impl Model {
         match archive.json::<String>(kind)?.as_str() {
             "generative" => Ok(Model::Generative(GenerativeModel::load(archive, name)?)),
             "logistic" => Ok(Model::Logistic(LogisticModel::load(archive, name)?)),
+            "noisy-or" => Ok(Model::NoisyOr(NoisyOrModel::load(archive, name)?)),
+            "least-squares" => Ok(Model::LeastSquares(LeastSquaresModel::load(archive, name)?)),
             "calibrated" => Ok(Model::Calibrated(CalibratedModel::load(archive, name)?)),
             other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
         }
@@ -131,6 +152,8 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.schema(),
             Model::Logistic(model) => model.schema(),
+            Model::NoisyOr(model) => model.schema(),
+            Model::LeastSquares(model) => model.schema(),
             Model::Calibrated(model) => model.schema(),
         }
     }
@@ -139,6 +162,8 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.prior(),
             Model::Logistic(model) => model.prior(),
+            Model::NoisyOr(model) => model.prior(),
+            Model::LeastSquares(model) => model.prior(),
             Model::Calibrated(model) => model.prior(),
         }
     }
@@ -147,6 +172,8 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.empirical(),
             Model::Logistic(model) => model.empirical(),
+            Model::NoisyOr(model) => model.empirical(),
+            Model::LeastSquares(model) => model.empirical(),
             Model::Calibrated(model) => model.empirical(),
         }
     }
@@ -155,6 +182,8 @@ impl Classifier for Model {
         match self {
             Model::Generative(model) => model.evidence(x),
             Model::Logistic(model) => model.evidence(x),
+            Model::NoisyOr(model) => model.evidence(x),
+            Model::LeastSquares(model) => model.evidence(x),
             Model::Calibrated(model) => model.evidence(x),
         }
     }

@@ -114,7 +114,7 @@ impl Block {
 
     /// Runs `body` on the block's cells in the chosen rows, gaussianised or discretised if the block is so. The
     /// second argument is the log-Jacobian of each row, empty where it is 0.
-    pub(super) fn with_cells<R>(
+    pub(crate) fn with_cells<R>(
         &self,
         batch: &Batch<'_>,
         rows: Rows<'_>,

@@ -5,6 +5,8 @@ mod cancer;
 mod cats;
 mod height;
 mod languages;
+mod learning_curve;
+mod masking;
 mod mnist;
 mod punctuation;
 mod spam;
@@ -46,7 +48,7 @@ struct Example {
 }
 
 /// Every example, one line each.
-const EXAMPLES: [Example; 9] = [
+const EXAMPLES: [Example; 11] = [
     Example { name: "height", about: "one number, two classes: how a prior flips a decision", run: height::run },
     Example { name: "cats", about: "a category: what a colour says, with and without pseudo-counts", run: cats::run },
     Example { name: "areas", about: "a number in bins: flat or house by the living area", run: areas::run },
@@ -59,6 +61,8 @@ const EXAMPLES: [Example; 9] = [
     Example { name: "spam", about: "a filter with 50,000 words, in both event models", run: spam::run },
     Example { name: "wine", about: "three Italian wines from thirteen measurements", run: wine::run },
     Example { name: "cancer", about: "when a miss costs 1000 times a false alarm", run: cancer::run },
+    Example { name: "learning-curve", about: "LDA and logistic on Gaussian and on odd rows", run: learning_curve::run },
+    Example { name: "masking", about: "where least squares never sees the class in the middle", run: masking::run },
     Example { name: "mnist", about: "sixteen digit classifiers from one pass (needs --data)", run: mnist::run },
 ];
 
@@ -70,7 +74,7 @@ impl Demo {
         let Some(name) = self.name else {
             say!("Worked examples; run one with `deciban demo NAME`:\n");
             for example in &EXAMPLES {
-                say!("  {:<11}  {}", example.name, example.about);
+                say!("  {:<14}  {}", example.name, example.about);
             }
             return Ok(());
         };

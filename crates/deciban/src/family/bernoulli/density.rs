@@ -6,6 +6,7 @@
 use super::mixed;
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::Result;
+use crate::explain::Entry;
 use crate::family::counts::{level_name, log_probabilities};
 use crate::family::words::{Texts, WordTable};
 use crate::family::{Density, Parameters};
@@ -128,6 +129,33 @@ impl BernoulliDensity {
     pub fn probability(&self, class: usize, term: usize) -> f64 {
         self.log_present[term * self.classes + class].exp()
     }
+
+    /// What each word of a text says, and all words that it lacks together.
+    fn words_of(&self, (sparse, rows): Texts<'_>, text: &Column) -> Vec<Vec<Entry>> {
+        let k = self.classes;
+        let mut present = vec![Vec::new(); rows.len()];
+        sparse.for_each(rows, |i, word, count| {
+            let word = word as usize;
+            if word < self.terms() && count > self.threshold && !self.is_left_out(word) {
+                present[i].push(word);
+            }
+        });
+        let explain = |present: &Vec<usize>| {
+            let mut lacks = vec![true; self.terms()];
+            present.iter().for_each(|&word| lacks[word] = false);
+            let mut absent = vec![0.0; k];
+            for word in (0..lacks.len()).filter(|&word| lacks[word]) {
+                let terms = &self.log_absent[word * k..(word + 1) * k];
+                absent.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            }
+            let name = |word: usize| text.levels.get(word).map_or("(unknown word)", String::as_str);
+            let says = |word: usize| self.log_present[word * k..(word + 1) * k].to_vec();
+            let mut entries = vec![Entry::new(format!("(words `{}` lacks)", text.name), "", absent)];
+            entries.extend(present.iter().map(|&word| Entry::new(name(word), "", says(word))));
+            entries
+        };
+        present.iter().map(explain).collect()
+    }
 }
 
 impl Density for BernoulliDensity {
@@ -166,6 +194,13 @@ impl Density for BernoulliDensity {
             _ => return Err(mixed()),
         }
         Ok(())
+    }
+
+    fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+        Ok(match (x.sparse(), columns) {
+            (Some(texts), [text, ..]) => Some(self.words_of(texts, text)),
+            _ => None,
+        })
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

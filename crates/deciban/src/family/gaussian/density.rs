@@ -16,6 +16,7 @@ use std::f64::consts::{PI, TAU};
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
+use crate::explain::Entry;
 use crate::family::covariance::Scaled;
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
@@ -46,7 +47,7 @@ impl Factor {
         }
     }
 
-    fn whiten(&self, x: &[f64]) -> Vec<f64> {
+    pub(super) fn whiten(&self, x: &[f64]) -> Vec<f64> {
         match self {
             Factor::Diagonal(sd) => x.iter().zip(sd).map(|(x, s)| x / s).collect(),
             Factor::Lower(scaled) => scaled.whiten(x),
@@ -392,6 +393,14 @@ impl Density for GaussianDensity {
             Some(_) => self.score_incomplete(x, names, &tile, out)?,
         }
         Ok(())
+    }
+
+    fn is_joint(&self) -> bool {
+        self.is_correlated()
+    }
+
+    fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+        self.is_projected().then(|| self.along_the_path(x, columns)).transpose()
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

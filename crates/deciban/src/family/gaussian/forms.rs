@@ -47,7 +47,7 @@ impl LinearForm {
 
 impl GaussianDensity {
     /// W and o of the whole chain: z = Wᵀx − o.
-    fn composed(&self) -> (Matrix, Vec<f64>) {
+    pub(super) fn composed(&self) -> (Matrix, Vec<f64>) {
         let d = self.width();
         let mut w = Matrix::identity(d);
         let mut offset = vec![0.0; d];

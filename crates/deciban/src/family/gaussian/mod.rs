@@ -15,6 +15,7 @@
 mod bayes;
 mod choose;
 mod density;
+mod explain;
 mod forms;
 
 pub use density::GaussianDensity;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::{Multinomial, normalise, read_counts, wrong_count};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
+use crate::explain::Entry;
 use crate::family::words::{Texts, WordTable};
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
@@ -113,6 +114,52 @@ impl MultinomialDensity {
         }
     }
 
+    /// What each word says: its count times its weight.
+    fn words_of(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Vec<Vec<Entry>>> {
+        let times = |count: f64, word: usize| {
+            // 0·(−∞) = 0
+            self.weights(word).iter().map(|w| if count == 0.0 { 0.0 } else { count * w }).collect::<Vec<_>>()
+        };
+        let mut rows = vec![Vec::new(); x.rows()];
+        if let (Some((sparse, chosen)), [text, ..]) = (x.sparse(), columns) {
+            let mut totals = vec![0.0; x.rows()];
+            let counts = |word: u32| (word as usize) < self.words() || self.counts_unseen();
+            sparse.for_each(chosen, |i, word, count| totals[i] += if counts(word) { count } else { 0.0 });
+            sparse.for_each(chosen, |i, word, count| {
+                if count != 0.0 && counts(word) {
+                    let name = text.levels.get(word as usize).map_or("(unknown word)", String::as_str);
+                    let share = if self.normalise { count / totals[i] } else { count };
+                    rows[i].push(Entry::new(name, format!("×{count}"), times(share, word as usize)));
+                }
+            });
+            return Ok(rows);
+        }
+        let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+        let (mut tile, mut scores) = (Tile::default(), Tile::default());
+        read_counts(x, &names, &mut tile)?;
+        let shown = tile.clone();
+        if self.normalise {
+            normalise(&mut tile);
+        }
+        scores.resize(x.rows(), self.classes);
+        scores.data_mut().fill(0.0);
+        self.renormalise(&tile, &mut scores);
+        for (i, row) in rows.iter_mut().enumerate() {
+            for (j, name) in names.iter().enumerate() {
+                let (x, raw) = (tile.column(j)[i], shown.column(j)[i]);
+                row.push(match x.is_nan() {
+                    true => Entry::missing(name, self.classes),
+                    false => Entry::new(name, format!("×{raw}"), times(x, j)),
+                });
+            }
+            let left = (0..self.classes).map(|k| scores.column(k)[i]).collect::<Vec<_>>();
+            if left.iter().any(|s| *s != 0.0) {
+                row.push(Entry::new("(counts that are missing)", "", left));
+            }
+        }
+        Ok(rows)
+    }
+
     /// The running sums of θ.
     fn cumulative(&self) -> &[Vec<f64>] {
         self.cumulative.get_or_init(|| {
@@ -158,6 +205,10 @@ impl Density for MultinomialDensity {
             Some(texts) => self.score_texts(x, texts, names.first().map_or("", String::as_str), out),
             None => self.score_counts(x, names, out),
         }
+    }
+
+    fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+        self.words_of(x, columns).map(Some)
     }
 
     /// As many tokens as a Poisson number about the class's mean says, each drawn by θ.

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rowset::Rowset;
-use crate::data::{Batch, Cells, Column, Kind, Rows, Sparse, View};
+use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Sparse, Tile, View};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 
@@ -153,6 +153,69 @@ impl Features {
             out.end_row();
         }
         Ok(())
+    }
+}
+
+/// What a row has of a feature.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    /// A feature that is there, as the model takes it and as people read it.
+    Feature {
+        /// Which one.
+        index: usize,
+        /// Its value, standardised.
+        x: f64,
+        /// Its value in the table.
+        shown: String,
+    },
+    /// A cell that is missing.
+    Missing {
+        /// The column's name.
+        column: String,
+    },
+}
+
+impl Term {
+    /// xⱼθⱼ, 0 where the cell is missing.
+    pub fn times(&self, theta: &[f64]) -> f64 {
+        match self {
+            Term::Feature { index, x, .. } => x * theta[*index],
+            Term::Missing { .. } => 0.0,
+        }
+    }
+}
+
+impl Features {
+    /// The features of one row, in their order; levels and words that it does not have are left out.
+    pub fn terms(&self, batch: &Batch<'_>, row: usize) -> Result<Vec<Term>> {
+        let Layout { numbers, categories, names, .. } = &self.layout;
+        let mut rowset = Rowset::default();
+        self.read(batch, Rows::Range(row..row + 1), &mut rowset)?;
+        let mut raw = Tile::default();
+        raw.resize(1, 0);
+        if !numbers.is_empty() {
+            Cells::new(batch, numbers, Rows::Range(row..row + 1)).read_numbers(&mut raw)?;
+        }
+        let number = |j: usize| match raw.column(j)[0] {
+            x if x.is_nan() => Term::Missing { column: names[j].clone() },
+            x => Term::Feature { index: j, x: rowset.numbers.column(j)[0], shown: format!("{x}") },
+        };
+        let mut terms: Vec<Term> = (0..numbers.len()).map(number).collect();
+        let first_word = self.layout.texts.iter().map(|text| text.1).min().unwrap_or(self.len());
+        terms.extend(rowset.sparse(0).map(|(index, x)| {
+            let shown = if index < first_word { String::new() } else { format!("×{x}") };
+            Term::Feature { index, x, shown }
+        }));
+        for &(column, start, levels) in categories {
+            let mut code = Vec::new();
+            Cells::new(batch, &[column], Rows::Range(row..row + 1)).read_codes(0, &mut code)?;
+            if code[0] == MISSING {
+                // The name of a feature is `column=level`.
+                let name = names.get(start).filter(|_| levels > 0).and_then(|name| name.split_once('='));
+                terms.push(Term::Missing { column: name.map_or(String::new(), |(column, _)| column.to_string()) });
+            }
+        }
+        Ok(terms)
     }
 }
 

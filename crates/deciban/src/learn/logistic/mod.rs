@@ -5,11 +5,11 @@
 //! model's evidence is its log-posterior minus the log-prior of its training data, so another prior
 //! at prediction moves the log-odds by exactly the change of the prior log-odds.
 
-mod derivatives;
-mod features;
+pub(super) mod derivatives;
+pub(crate) mod features;
 mod link;
 mod model;
-mod rowset;
+pub(crate) mod rowset;
 mod sgd;
 pub(crate) mod solve;
 

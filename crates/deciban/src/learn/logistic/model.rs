@@ -127,6 +127,15 @@ impl LogisticModel {
         Ok(LogisticModel { schema, features, link, theta, prior: empirical.clone(), empirical, fit, errors })
     }
 
+    pub(crate) fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Weights per standardised feature, the intercept last.
+    pub(crate) fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
     /// How the fit went.
     pub fn fit(&self) -> &Fit {
         &self.fit

@@ -39,6 +39,16 @@ impl Rowset {
         self.numbers.rows()
     }
 
+    /// The first cell below 0, as row, feature and value.
+    pub fn first_negative(&self) -> Option<(usize, usize, f64)> {
+        let dense = (0..self.numbers.width()).find_map(|j| {
+            let (i, x) = self.numbers.column(j).iter().enumerate().find(|(_, x)| **x < 0.0)?;
+            Some((i, j, *x))
+        });
+        let sparse = || (0..self.rows()).find_map(|i| self.sparse(i).find(|(_, x)| *x < 0.0).map(|(j, x)| (i, j, x)));
+        dense.or_else(sparse)
+    }
+
     /// The sparse features of a row with their values.
     pub fn sparse(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
         let range = self.offsets[row]..self.offsets[row + 1];

@@ -89,6 +89,11 @@ fn factor(h: &Matrix) -> Option<Matrix> {
     })
 }
 
+/// −H⁻¹g, with H's lower triangle given.
+pub fn cholesky_step(h: &Matrix, g: &[f64]) -> Option<Vec<f64>> {
+    Some(solve(&factor(h)?, g).iter().map(|x| -x).collect())
+}
+
 fn solve(l: &Matrix, b: &[f64]) -> Vec<f64> {
     let mut x = Matrix::from_columns(b.len(), 1, b.to_vec());
     solve_lower(l, false, &mut x);
@@ -162,8 +167,7 @@ impl<'a, O: Objective> Walk<'a, O> {
 pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
     let mut walk = Walk::start(objective, theta, Curvature::Exact, limits)?;
     while !walk.done() {
-        let Some(l) = factor(&walk.point.curvature) else { break };
-        let direction: Vec<f64> = solve(&l, &walk.point.gradient).iter().map(|x| -x).collect();
+        let Some(direction) = cholesky_step(&walk.point.curvature, &walk.point.gradient) else { break };
         if !walk.step(&direction, 1.0, Curvature::Exact)? {
             break;
         }

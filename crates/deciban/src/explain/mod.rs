@@ -1,0 +1,193 @@
+//! A row's evidence as a ledger: how much each feature says, in nats per class, adding up to the
+//! evidence. Differences between two classes, with the prior odds, add up to the posterior log-odds.
+//!
+//! - Columns that are independent given the class: each says log p(xⱼ | class).
+//! - Columns modelled jointly (`columns.rs`): what one says depends on which others are known. With
+//!   v(S) = log p(x_S | class), the cells outside S integrated out, a column says v(S ∪ j) − v(S):
+//!   with S the columns before it in the file (the chain rule), or averaged over all orders
+//!   (Shapley 1953).
+//! - Words, each on its own; Gaussians after PCA or LDA by a straight path from the training mean
+//!   (`family/gaussian/explain.rs`); a density says so by [`Density::parts`].
+//! - Linear models (`linear.rs`): each feature's share of the score, times the mean slope of the log
+//!   posterior on the way from the average row (Aumann & Shapley 1974).
+//!
+//! A missing cell says nothing: it is listed, with 0.
+
+mod columns;
+mod linear;
+
+use std::ops::Range;
+
+use crate::calibrate::CalibratedModel;
+use crate::data::{Batch, Cells, Rows, Tile};
+use crate::error::Result;
+use crate::family::Density;
+use crate::learn::{Block, Classifier, FittedBlock, GenerativeModel, Model};
+use crate::posterior::Prior;
+
+/// In which order columns that are modelled jointly become known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The average over all orders: exact up to [`MOST_EXACT`] columns, beyond that over
+    /// [`SAMPLED`] orders drawn with a fixed seed, each with its reverse.
+    #[default]
+    Average,
+    /// As they stand in the file.
+    File,
+}
+
+impl Order {
+    /// Both, by the names of the command line.
+    pub const ALL: [(&'static str, Order); 2] = [("average", Order::Average), ("file", Order::File)];
+}
+
+/// Up to so many columns all orders are averaged.
+pub const MOST_EXACT: usize = 13;
+/// With more, so many orders and their reverses.
+pub const SAMPLED: usize = 16;
+
+/// What one feature of a row says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The column, the word, or what else it is (in parentheses).
+    pub name: String,
+    /// What the cell holds, for people to read.
+    pub value: String,
+    /// Its part of the evidence for each class, in nats, up to what all classes share.
+    pub evidence: Vec<f64>,
+    /// Whether the cell is missing.
+    pub missing: bool,
+}
+
+impl Entry {
+    /// A feature that is there.
+    pub fn new(name: impl Into<String>, value: impl Into<String>, evidence: Vec<f64>) -> Self {
+        Entry { name: name.into(), value: value.into(), evidence, missing: false }
+    }
+
+    /// A cell that is missing and says nothing.
+    pub fn missing(name: impl Into<String>, classes: usize) -> Self {
+        Entry { name: name.into(), value: "missing".into(), evidence: vec![0.0; classes], missing: true }
+    }
+}
+
+/// What all features of a row say, in the order of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The features.
+    pub entries: Vec<Entry>,
+}
+
+/// A row's evidence for one class over another, in nats: it adds up to the posterior log-odds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledger {
+    /// ln of the prior odds.
+    pub prior: f64,
+    /// What each entry of the explanation says.
+    pub entries: Vec<f64>,
+}
+
+impl Ledger {
+    /// The log-odds of the posterior.
+    pub fn total(&self) -> f64 {
+        self.prior + self.entries.iter().sum::<f64>()
+    }
+}
+
+impl Explanation {
+    /// For class `a` over class `b`.
+    pub fn ledger(&self, a: usize, b: usize, prior: &Prior) -> Ledger {
+        let p = prior.probabilities();
+        Ledger {
+            prior: p[a].ln() - p[b].ln(),
+            entries: self.entries.iter().map(|entry| entry.evidence[a] - entry.evidence[b]).collect(),
+        }
+    }
+}
+
+/// Explains rows, one after the other.
+///
+/// ```
+/// use deciban::data::{Batch, Schema};
+/// use deciban::engine::Memory;
+/// use deciban::explain::{Order, explain};
+/// use deciban::family::gaussian::Gaussian;
+/// use deciban::learn::{Classifier, Generative, Learner, Model};
+///
+/// let schema = Schema::numbers(&["height", "weight"], "sex", &["F", "M"])?;
+/// let people = [155.0, 52.0, 160.0, 61.0, 168.0, 58.0, 168.0, 70.0, 175.0, 69.0, 183.0, 84.0];
+/// let rows = Batch::new(6).row_major(&people[..], 2)?.classes(&[0, 0, 0, 1, 1, 1])?;
+/// let learner = Generative::gaussian(schema.columns(), Gaussian::default())?;
+/// let model = Model::Generative(learner.learn(&Memory::new(schema, rows)?)?);
+///
+/// let somebody = Batch::new(1).row_major(&[170.0, 75.0][..], 2)?;
+/// let ledger = explain(&model, &somebody, Order::Average)?[0].ledger(1, 0, model.prior());
+/// let log_posterior = model.evidence(&somebody)?.posterior(model.prior());
+/// let log_odds = log_posterior.log_row(0)[1] - log_posterior.log_row(0)[0];
+/// assert!((ledger.total() - log_odds).abs() < 1e-12);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn explain(model: &Model, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+    crate::Error::check_shape("columns of a batch", model.schema().columns().len(), x.width())?;
+    match model {
+        Model::Generative(model) => generative(model, x, order),
+        Model::Logistic(model) => (0..x.rows()).map(|row| linear::logistic(model, x, row)).collect(),
+        Model::NoisyOr(model) => (0..x.rows()).map(|row| linear::noisy_or(model, x, row)).collect(),
+        Model::Calibrated(model) => calibrated(model, x, order),
+        Model::LeastSquares(model) => (0..x.rows()).map(|row| linear::least_squares(model, x, row)).collect(),
+    }
+}
+
+/// The ledger of the model inside, and what calibration adds to its sum.
+fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+    let mut all = explain(model.model(), x, order)?;
+    let evidence = model.evidence(x)?;
+    for (row, explanation) in all.iter_mut().enumerate() {
+        let added = |(k, e): (usize, &f64)| {
+            let before: f64 = explanation.entries.iter().map(|entry| entry.evidence[k]).sum();
+            // What is impossible stays so.
+            if before.is_finite() { e - before } else { 0.0 }
+        };
+        let added = evidence.row(row).iter().enumerate().map(added).collect();
+        explanation.entries.push(Entry::new("(calibration)", "", added));
+    }
+    Ok(all)
+}
+
+fn generative(model: &GenerativeModel, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+    // The values of all subsets of columns are kept for a tile of rows.
+    const TILE: usize = 64;
+    let mut all = vec![Explanation { entries: Vec::new() }; x.rows()];
+    for (tile, explanations) in all.chunks_mut(TILE).enumerate() {
+        let rows = tile * TILE..tile * TILE + explanations.len();
+        for FittedBlock { block, density } in model.blocks() {
+            let columns = block.seen_columns(model.schema().columns());
+            block.with_cells(x, Rows::Range(rows.clone()), |cells, _| {
+                let parts = match density.parts(cells, &columns)? {
+                    Some(parts) => parts,
+                    None => columns::explain(density, cells, &columns, order)?,
+                };
+                explanations.iter_mut().zip(parts).for_each(|(e, parts)| e.entries.extend(parts));
+                Ok(())
+            })?;
+            if block.gaussianise.is_some() {
+                show_as_given(x, block, rows.clone(), explanations)?;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Shows the numbers of the table, not those that a map made of them.
+fn show_as_given(x: &Batch<'_>, block: &Block, rows: Range<usize>, explanations: &mut [Explanation]) -> Result<()> {
+    let mut tile = Tile::default();
+    Cells::new(x, &block.columns, Rows::Range(rows)).read_numbers(&mut tile)?;
+    for (i, explanation) in explanations.iter_mut().enumerate() {
+        for entry in explanation.entries.iter_mut().filter(|entry| !entry.missing) {
+            if let Some(j) = block.names.iter().position(|name| *name == entry.name) {
+                entry.value = format!("{}", tile.column(j)[i]);
+            }
+        }
+    }
+    Ok(())
+}
