@@ -46,19 +46,26 @@ impl Affine {
     }
 }
 
-/// The least mean loss at a flat prior, in nats, that an affine map with a ≥ 0 can have on these rows:
-/// what [`Cllr`](crate::evaluate::Cllr) becomes with the best affine calibration. ∞ where a row's own
-/// class is impossible.
-pub(crate) fn least_loss(evidence: &Evidence, truth: &[u32], weights: &[f64]) -> Result<f64> {
+/// The least mean loss at a flat prior, in nats, that an affine map with a ≥ 0 can have on these rows,
+/// and the map: what [`Cllr`](crate::evaluate::Cllr) becomes with the best affine calibration. ∞ where a
+/// row's own class is impossible. A map for nearly the same rows makes a good `start`.
+pub(crate) fn least_loss(
+    evidence: &Evidence,
+    truth: &[u32],
+    weights: &[f64],
+    start: Option<&Affine>,
+) -> Result<(f64, Option<Affine>)> {
     let classes = evidence.classes();
     let hopeless = |(i, &k): (usize, &u32)| weights[i] > 0.0 && evidence.row(i)[k as usize] == f64::NEG_INFINITY;
     if truth.iter().enumerate().any(hopeless) {
-        return Ok(f64::INFINITY);
+        return Ok((f64::INFINITY, None));
     }
     let problem = Problem::new(evidence, truth, Some(weights), &Prior::uniform(classes), 0.0)?;
-    let solution = problem.softmax(true).least(vec![0.0; classes])?;
+    let theta = start.map_or_else(|| vec![0.0; classes], |map| problem.theta(map));
+    let solution = problem.softmax(true).least(theta)?;
     // Below 0 the best allowed scale is 0, where the best biases are 0 too.
-    Ok(if solution.theta[0] > 0.0 { solution.value } else { (classes as f64).ln() })
+    let value = if solution.theta[0] > 0.0 { solution.value } else { (classes as f64).ln() };
+    Ok((value, Some(problem.map(&solution.theta))))
 }
 
 /// Rows with their balanced weights, and evidence in units in which it is about 1.
@@ -115,6 +122,12 @@ impl<'a> Problem<'a> {
         };
         let (truth, weights, log_prior, share) = (self.truth, &self.weights, &self.log_prior, &self.share);
         Softmax { truth, weights, log_prior, share, width, features }
+    }
+
+    /// The parameters of a map.
+    fn theta(&self, map: &Affine) -> Vec<f64> {
+        let biases = map.bias[1..].iter().map(|b| b - map.bias[0]);
+        std::iter::once(map.scale * self.unit).chain(biases).collect()
     }
 
     fn map(&self, theta: &[f64]) -> Affine {

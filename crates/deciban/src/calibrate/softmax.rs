@@ -74,9 +74,10 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Softmax<'_, F> {
         Ok(solution)
     }
 
-    /// The least value, also where the rows are separable and it is only approached.
+    /// The least value, also where the rows are separable and it is only approached. Near the minimum an
+    /// error in θ leaves its square in the value, so the gradient need not be as small as for θ.
     pub fn least(&self, start: Vec<f64>) -> Result<Solution> {
-        newton(self, start, Limits { gradient: 1e-10, iterations: 200 })
+        newton(self, start, Limits { gradient: 1e-8, iterations: 200 })
     }
 
     fn at_all(&self, theta: &[f64]) -> Sums {

@@ -8,7 +8,7 @@ use super::errors::{Evaluation, Judged, judge};
 use super::resample::{Bootstrap, Interval};
 use super::risk::Application;
 use super::trials::{Ranked, Trials, check_weights};
-use crate::calibrate::least_loss;
+use crate::calibrate::{Affine, least_loss};
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -127,13 +127,14 @@ impl Scored {
         target: usize,
         bootstrap: Option<&Bootstrap>,
     ) -> Result<Vec<Figure>> {
-        let table = Table::new(self, classes, prior, costs, target)?;
-        let values = table.figures(&self.weights)?;
+        let mut table = Table::new(self, classes, prior, costs, target)?;
+        let (values, best) = table.figures(&self.weights)?;
+        table.best = best;
         let mut intervals = match bootstrap {
             None => Vec::new(),
             Some(bootstrap) => bootstrap.intervals(&self.weights, |weights| {
                 // What fails for the rows as they are has failed above; NaN is left out of the interval.
-                let drawn = table.figures(weights).unwrap_or_default();
+                let drawn = table.figures(weights).unwrap_or_default().0;
                 (0..values.len()).map(|j| drawn.get(j).map_or(f64::NAN, |f| f.1)).collect()
             })?,
         }
@@ -141,6 +142,9 @@ impl Scored {
         Ok(values.into_iter().map(|(name, value)| Figure { name, value, interval: intervals.next() }).collect())
     }
 }
+
+/// A figure's name and value.
+type Named = (String, f64);
 
 /// What of each row does not depend on its weight.
 struct Table<'a> {
@@ -150,6 +154,8 @@ struct Table<'a> {
     judged: Vec<Judged>,
     flat: Vec<f64>,
     two: Option<(Ranked, Option<Application>)>,
+    /// The best affine map for all rows, near those of resamples.
+    best: Option<Affine>,
 }
 
 impl<'a> Table<'a> {
@@ -169,11 +175,13 @@ impl<'a> Table<'a> {
             judged: judge(&scored.evidence.posterior(prior), &scored.truth, costs)?,
             flat: truth.map(|(row, &k)| flat_loss(scored.evidence.row(row), k as usize)).collect(),
             two,
+            best: None,
         })
     }
 
-    /// All figures under these weights, always the same in the same order.
-    fn figures(&self, weights: &[f64]) -> Result<Vec<(String, f64)>> {
+    /// All figures under these weights, always the same in the same order, and the best affine map where
+    /// there are more than two classes.
+    fn figures(&self, weights: &[f64]) -> Result<(Vec<Named>, Option<Affine>)> {
         let classes = self.scored.evidence.classes();
         let (mut evaluation, mut cllr) = (self.empty.clone(), Cllr::new(classes));
         for (((judged, loss), &class), &weight) in
@@ -186,12 +194,12 @@ impl<'a> Table<'a> {
         figures.push(("cllr".into(), cllr.bits()));
         let mut push = |name: &str, value: f64| figures.push((name.into(), value));
         let Some((ranked, application)) = &self.two else {
-            let least = match cllr.bits().is_nan() {
-                true => f64::NAN,
-                false => least_loss(&self.scored.evidence, &self.scored.truth, weights)?,
+            let (least, map) = match cllr.bits().is_nan() {
+                true => (f64::NAN, None),
+                false => least_loss(&self.scored.evidence, &self.scored.truth, weights, self.best.as_ref())?,
             };
             push("min_cllr", least / std::f64::consts::LN_2);
-            return Ok(figures);
+            return Ok((figures, map));
         };
         let trials = ranked.trials(weights);
         push("min_cllr", trials.min_cllr());
@@ -204,7 +212,7 @@ impl<'a> Table<'a> {
             push("min_dcf", cost.minimum);
             push("default_dcf", cost.default);
         }
-        Ok(figures)
+        Ok((figures, None))
     }
 }
 

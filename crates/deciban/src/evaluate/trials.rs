@@ -5,6 +5,8 @@
 //! NaN is an error. Equal LLRs are one point, since no threshold parts them. Rows of weight 0 are as
 //! good as not there. What needs rows of both classes is NaN where one has none.
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 
 /// How much weight of each class lies at each distinct LLR.
@@ -92,7 +94,8 @@ impl Ranked {
             return Err(Error::Schema(format!("row {}: the LLR is NaN", row + 1)));
         }
         let mut order: Vec<u32> = (0..llr.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| llr[a as usize].total_cmp(&llr[b as usize]));
+        // Equal LLRs may come in any order: they are one place.
+        order.par_sort_unstable_by(|&a, &b| llr[a as usize].total_cmp(&llr[b as usize]));
         let (mut distinct, mut place) = (Vec::<f64>::new(), vec![0; llr.len()]);
         for i in order {
             let x = llr[i as usize];
