@@ -29,9 +29,9 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     let samples: Vec<Sample<'_>> = (0..classes.len())
         .map(|k| Sample { name: &classes[k], values: &by_class[k].0, weights: &by_class[k].1 })
         .collect();
-    let (at, curves) = match used.model.plain() {
-        Model::Generative(_) => curves(gathered, used, column)?,
-        _ => (Vec::new(), Vec::new()),
+    let (at, curves) = match probe::has_density(used.model, column) {
+        true => curves(gathered, used, column)?,
+        false => Default::default(),
     };
     let figure = chart::densities(&what.name, &samples, &at, &curves);
     // A few far values would press all others together: they are left out of sight.
@@ -39,9 +39,9 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     values.retain(|x| x.is_finite());
     values.sort_by(f64::total_cmp);
     let quantile = |p: f64| values[((values.len() - 1) as f64 * p) as usize];
-    let far = values.len() > 200 && quantile(0.995) - quantile(0.005) < 0.3 * (quantile(1.0) - quantile(0.0));
-    Ok(match far && quantile(0.995) > quantile(0.005) {
-        true => figure.x(Axis::linear(&what.name).from(quantile(0.005)).to(quantile(0.995))),
+    let far = values.len() > 200 && quantile(0.99) - quantile(0.01) < 0.3 * (quantile(1.0) - quantile(0.0));
+    Ok(match far && quantile(0.99) > quantile(0.01) {
+        true => figure.x(Axis::linear(&what.name).from(quantile(0.01)).to(quantile(0.99))),
         false => figure,
     })
 }
@@ -74,7 +74,14 @@ fn curves(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<(Vec<f64
     // Calibrated evidence is no density.
     let evidence = probe::evidence(used.model.plain(), gathered, &[column], &at)?;
     let classes = evidence.classes();
-    let curve = |k: usize| (0..at.len()).map(|i| evidence.row(i)[k].exp()).collect();
+    // The probability of a bin is spread between its edges.
+    let bins = probe::bins(used.model, column);
+    let spread = |x: f64| {
+        let Some(bins) = bins else { return 1.0 };
+        let (low, high) = bins.edges(bins.code(x) as usize);
+        if (low..=high).contains(&x) { 1.0 / (high - low) } else { 0.0 }
+    };
+    let curve = |k: usize| (0..at.len()).map(|i| evidence.row(i)[k].exp() * spread(at[i])).collect();
     let curves = (0..classes).map(curve).collect();
     Ok((at, curves))
 }
@@ -102,13 +109,13 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
     order.sort_by(|a, b| total[*b].total_cmp(&total[*a]));
     order.truncate(SHOWN);
     order.sort();
-    let fitted: Vec<Vec<f64>> = match used.model.plain() {
-        plain @ Model::Generative(_) => {
+    let fitted: Vec<Vec<f64>> = match probe::has_density(used.model, column) {
+        false => Vec::new(),
+        true => {
             let codes: Vec<f64> = order.iter().map(|c| *c as f64).collect();
-            let evidence = probe::evidence(plain, gathered, &[column], &codes)?;
+            let evidence = probe::evidence(used.model.plain(), gathered, &[column], &codes)?;
             (0..evidence.classes()).map(|k| (0..codes.len()).map(|i| evidence.row(i)[k].exp()).collect()).collect()
         }
-        _ => Vec::new(),
     };
     let names: Vec<String> = order.iter().map(|c| what.levels[*c].clone()).collect();
     let shares: Vec<Vec<f64>> = shares.iter().map(|s| order.iter().map(|c| s[*c]).collect()).collect();
@@ -122,12 +129,12 @@ pub fn telling(gathered: &Gathered, used: &Use<'_>) -> Result<Vec<(usize, f64)>>
     // Rows are scored once for each column: fewer where there are many.
     let enough = (100_000 / gathered.columns.len().max(1)).clamp(200, 2000);
     let mut ranked = Vec::new();
-    for &column in &gathered.columns {
+    for &column in gathered.columns.iter().filter(|c| probe::has_density(used.model, **c)) {
         let (values, weights) = gathered.cells(column, None);
         let step = values.len().div_ceil(enough).max(1);
         let rows: Vec<usize> = (0..values.len()).step_by(step).filter(|i| values[*i].is_finite()).collect();
         let cells: Vec<f64> = rows.iter().map(|i| values[*i]).collect();
-        let evidence = probe::evidence(used.model, gathered, &[column], &cells)?;
+        let evidence = probe::evidence(used.model.plain(), gathered, &[column], &cells)?;
         let density = evidence.log_density(used.prior);
         let (mut bits, mut total) = (0.0, 0.0);
         for (n, i) in rows.iter().enumerate() {
@@ -288,4 +295,53 @@ pub fn telling_words(model: &Model, shown: usize) -> Vec<(String, Vec<(String, f
         (classes[k].clone(), ranked)
     };
     (0..classes.len().min(6)).map(top).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deciban::data::{Batch, Column, Schema};
+    use deciban::decision::Costs;
+    use deciban::engine::Memory;
+    use deciban::family::gaussian::Gaussian;
+    use deciban::family::tree::Tree;
+    use deciban::learn::{Generative, Learner, blocks};
+    use deciban::posterior::Prior;
+    use deciban::transform::Binning;
+
+    /// Two classes, of Gumbel quantiles and of the same three further on, and a column of noise.
+    fn rows() -> (Vec<f64>, Vec<u32>) {
+        let row = |i: usize| {
+            let u = (i / 2) as f64 / 200.0 + 0.0025;
+            [-(-u.ln()).ln() + 3.0 * (i % 2) as f64, ((i * 37) % 101) as f64 / 101.0]
+        };
+        ((0..400).flat_map(row).collect(), (0..400).map(|i| i % 2).collect())
+    }
+
+    #[test]
+    fn curves_have_area_one_also_where_numbers_are_cut_into_bins() {
+        let (values, labels) = rows();
+        let columns = vec![Column::number("x"), Column::number("noise")];
+        let classes = vec!["a".to_string(), "b".to_string()];
+        let schema = Schema::new(columns.clone(), "class", classes.clone()).unwrap();
+        let batch = Batch::new(400).row_major(&values[..], 2).unwrap().classes(&labels).unwrap();
+        let memory = Memory::new(schema, batch).unwrap();
+        let gaussian = Generative::gaussian(&columns, Gaussian::default()).unwrap();
+        let tree = blocks::together(&columns, &AnyFamily::Tree(Tree::default())).unwrap();
+        let tree = Generative::of_blocks(tree).discretise(Binning::Quantiles(8));
+        for learner in [gaussian, tree] {
+            let model = Model::Generative(learner.learn(&memory).unwrap());
+            let (prior, costs) = (Prior::uniform(2), Costs::zero_one(&classes));
+            let used = Use { model: &model, prior: &prior, costs: &costs };
+            let gathered = Gathered::of_cells(&used, vec![0, 1], labels.clone(), values.clone());
+            let (at, curves) = curves(&gathered, &used, 0).unwrap();
+            for curve in &curves {
+                let area: f64 = (1..at.len()).map(|i| (at[i] - at[i - 1]) * 0.5 * (curve[i] + curve[i - 1])).sum();
+                assert!((area - 1.0).abs() < 0.03, "{area}");
+            }
+            // The column that tells the classes apart comes first, and noise tells nothing.
+            let ranked = telling(&gathered, &used).unwrap();
+            assert!(ranked[0].0 == 0 && ranked[0].1 > 0.4 && ranked[1].1.abs() < 0.05, "{ranked:?}");
+        }
+    }
 }

@@ -77,6 +77,16 @@ pub fn gather(files: &Files, used: &Use<'_>, columns: &[usize]) -> Result<Gather
 }
 
 impl Gathered {
+    /// Rows with their cells and without LLRs.
+    #[cfg(test)]
+    pub fn of_cells(used: &Use<'_>, columns: Vec<usize>, labels: Vec<u32>, cells: Vec<f64>) -> Self {
+        let names = used.model.schema().classes();
+        let (classes, rows) = (names.len(), labels.len());
+        let evaluation = Evaluation::new(names, used.costs);
+        let (weights, llr) = (vec![1.0; rows], vec![0.0; rows * classes]);
+        Gathered { evaluation, every: 1, columns, labels, weights, llr, cells, classes, seen: rows }
+    }
+
     fn add(&mut self, part: Part) {
         self.evaluation.merge(&part.evaluation);
         let (k, d) = (self.classes, self.columns.len());

@@ -6,6 +6,7 @@ use deciban::data::{Batch, Kind, MISSING, Schema, Sparse};
 use deciban::evidence::Evidence;
 use deciban::family::AnyDensity;
 use deciban::learn::{Classifier, Model};
+use deciban::transform::Bins;
 use deciban::{Error, Result};
 
 use super::Gathered;
@@ -22,7 +23,7 @@ pub fn others(model: &Model, shown: usize) -> &'static str {
 /// The evidence of rows that have `values` in `columns` (values of one row after the other).
 pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &[f64]) -> Result<Evidence> {
     let schema = model.schema();
-    if let Model::Generative(model) = model
+    if let Model::Generative(model) = model.plain()
         && model
             .blocks()
             .iter()
@@ -66,6 +67,23 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
 
 fn is_text(schema: &Schema, columns: &[usize]) -> bool {
     columns.iter().any(|c| schema.columns()[*c].kind == Kind::Text)
+}
+
+/// Whether the evidence of a column alone is a density or probability of its value: counts that are
+/// drawn together, and mere presence, have none.
+pub fn has_density(model: &Model, column: usize) -> bool {
+    let Model::Generative(model) = model.plain() else { return false };
+    let block = model.blocks().iter().find(|b| b.block.columns.contains(&column));
+    block.is_some_and(|b| !matches!(b.density, AnyDensity::Multinomial(_) | AnyDensity::Bernoulli(_)))
+}
+
+/// The bins into which a model cuts a column of numbers: its evidence is then that of the bin.
+pub fn bins(model: &Model, column: usize) -> Option<&Bins> {
+    let Model::Generative(model) = model.plain() else { return None };
+    model.blocks().iter().find_map(|b| {
+        let place = b.block.columns.iter().position(|c| *c == column)?;
+        b.block.discretise.as_ref()?.bins(place)
+    })
 }
 
 /// Whether cells are codes of levels.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use deciban::Result;
 use deciban::data::Kind;
+use deciban::decision::Costs;
 use deciban::learn::{Classifier, Model};
 use deciban_data::Files;
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
@@ -134,7 +135,9 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
         let _ = writeln!(text, "<tr><td>{}</td>{cells}</tr>", escaped(&e.classes()[k]));
     }
-    text += "</table></div>\n</div>\n";
+    text += "</table></div>\n";
+    text += &costs(used);
+    text += "</div>\n";
     let options = describe::in_short(used.model);
     let _ = writeln!(text, "<h2>Model</h2>\n<pre>{}</pre>", escaped(&options));
     let rows = number(describe::rows(used.model), 12);
@@ -145,6 +148,25 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
         escaped(used.model.schema().target())
     );
     Ok(text)
+}
+
+/// What each action costs when each class is true, unless every mistake costs 1.
+fn costs(used: &Use<'_>) -> String {
+    let classes = used.model.schema().classes();
+    if *used.costs == Costs::zero_one(classes) {
+        return String::new();
+    }
+    let cells = |cells: Vec<String>, tag: &str| {
+        let cells = cells.iter().map(|c| format!("<{tag}>{}</{tag}>", escaped(c)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let header = ["cost if true is".to_string()].into_iter().chain(classes.iter().cloned());
+    let mut text = format!("<div class=\"scroll\"><table>\n{}", cells(header.collect(), "th"));
+    for (a, action) in used.costs.actions().iter().enumerate() {
+        let row = (0..classes.len()).map(|c| number(used.costs.cost(a, c), 4));
+        text += &cells([action.clone()].into_iter().chain(row).collect(), "td");
+    }
+    text + "</table></div>\n"
 }
 
 /// The most telling columns, levels and words.
