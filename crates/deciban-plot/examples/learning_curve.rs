@@ -20,7 +20,7 @@ fn main() -> std::io::Result<()> {
         let (a, b) = (column(lda), column(lda + 1));
         Figure::new(title)
             .x(Axis::log("rows to learn from"))
-            .y(Axis::linear("error rate on new rows, %").from(10.0).to(45.0))
+            .y(Axis::linear("error rate on new rows, %").from(0.0).to(30.0))
             .line("LDA", &rows, &a)
             .points("LDA", &rows, &a)
             .line("logistic", &rows, &b)
