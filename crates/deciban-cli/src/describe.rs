@@ -6,7 +6,7 @@ use deciban::calibrate::Calibration;
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
-use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, LogisticModel, Model, Solver, Statistics};
+use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, Link, LogisticModel, Model, Solver, Statistics};
 use serde_json::{Value, json};
 
 use crate::describe_scores::{least_squares, noisy_or, noisy_or_options};
@@ -102,7 +102,7 @@ pub fn parameters(model: &GenerativeModel) -> Vec<Parameters> {
 pub fn any(model: &Model) -> String {
     match model {
         Model::Generative(generative) => self::model(generative),
-        Model::Logistic(linear) => logistic(linear),
+        Model::Logistic(linear) => logistic(linear, CONFIDENCE),
         Model::NoisyOr(causes) => noisy_or(causes),
         Model::LeastSquares(scores) => least_squares(scores),
         Model::Calibrated(calibrated) => {
@@ -246,21 +246,28 @@ fn telling(parameters: &Parameters, classes: &[String]) -> String {
     text
 }
 
+/// The confidence of intervals unless told.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// A regression table: weights, standard errors and what they say, and how the fit went.
-pub fn logistic(model: &LogisticModel) -> String {
+pub fn logistic(model: &LogisticModel, confidence: f64) -> String {
     const SHOWN: usize = 60;
     let (schema, fit) = (model.schema(), model.fit());
     let coefficients = model.coefficients();
     let one = schema.classes().len() == 2;
-    let mut table =
-        Table::new(["feature", "class", "weight", "std. error", "z", "p", "odds ratio", "decibans per unit"]);
+    let from = format!("{} % from", number(100.0 * confidence, 6));
+    let header = ["feature", "class", "weight", "std. error", "z", "p", &from, "to", "odds ratio", "decibans per unit"];
+    let mut table = Table::new(header);
+    // Of the other links a weight is no log-odds.
+    let odds = |x: f64| (model.link() == Link::Logit).then_some(x);
     let mut shown: Vec<&Coefficient> = coefficients.iter().collect();
     if shown.len() > SHOWN {
         shown.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
         shown.truncate(SHOWN);
     }
+    let optional = |x: Option<f64>, digits: usize| x.map_or("·".to_string(), |x| number(x, digits));
     for c in &shown {
-        let optional = |x: Option<f64>, digits: usize| x.map_or("·".to_string(), |x| number(x, digits));
+        let interval = c.interval(confidence);
         table.row([
             c.name.clone(),
             c.class.clone(),
@@ -268,8 +275,10 @@ pub fn logistic(model: &LogisticModel) -> String {
             optional(c.standard_error, 4),
             optional(c.z(), 3),
             optional(c.p_value(), 3),
-            number(c.weight.exp(), 4),
-            number(decibans(c.weight), 4),
+            optional(interval.map(|i| i[0]), 5),
+            optional(interval.map(|i| i[1]), 5),
+            optional(odds(c.weight.exp()), 4),
+            optional(odds(decibans(c.weight)), 4),
         ]);
     }
     let rest = coefficients.len() - shown.len();
@@ -280,6 +289,10 @@ pub fn logistic(model: &LogisticModel) -> String {
     figures.row(["weight decay", &number(fit.weight_decay, 6)]);
     figures.row(["log-likelihood", &number(fit.log_likelihood, 8)]);
     figures.row(["null log-likelihood", &number(fit.null_log_likelihood, 8)]);
+    if let (Some((statistic, p)), Some(degrees)) = (fit.likelihood_ratio(), fit.degrees) {
+        figures.row([&format!("likelihood ratio, χ²({degrees})"), &number(statistic, 6)]);
+        figures.row(["p of the likelihood ratio", &number(p, 3)]);
+    }
     figures.row(["pseudo-R² (McFadden)", &number(fit.pseudo_r2(), 4)]);
     figures.row(["objective", &number(fit.objective, 8)]);
     figures.row(["largest gradient", &number(fit.gradient_norm, 3)]);
@@ -323,14 +336,19 @@ pub fn logistic_warning(fit: &Fit) -> Option<String> {
 }
 
 /// The regression table for programs.
-pub fn logistic_json(model: &LogisticModel) -> Value {
+pub fn logistic_json(model: &LogisticModel, confidence: f64) -> Value {
     let coefficient = |c: &Coefficient| {
         let mut row = json!(c);
         row["z"] = json!(c.z());
         row["p_value"] = json!(c.p_value());
-        row["odds_ratio"] = json!(c.weight.exp());
+        row["interval"] = json!(c.interval(confidence));
+        if model.link() == Link::Logit {
+            row["odds_ratio"] = json!(c.weight.exp());
+        }
         row
     };
+    let fit = model.fit();
+    let ratio = |(statistic, p): (f64, f64)| json!({ "statistic": statistic, "degrees": fit.degrees, "p_value": p });
     json!({
         "model": "logistic",
         "link": model.link(),
@@ -338,7 +356,10 @@ pub fn logistic_json(model: &LogisticModel) -> Value {
         "columns": model.schema().names(),
         "classes": model.schema().classes(),
         "prior": model.prior().probabilities(),
-        "fit": model.fit(),
+        "fit": fit,
+        "pseudo_r2": fit.pseudo_r2(),
+        "likelihood_ratio": fit.likelihood_ratio().map(ratio),
+        "confidence": confidence,
         "coefficients": model.coefficients().iter().map(coefficient).collect::<Vec<_>>(),
     })
 }

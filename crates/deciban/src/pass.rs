@@ -78,6 +78,7 @@ pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
     let passes: BTreeMap<&str, Make> = BTreeMap::from([
         (crate::learn::Summarise::NAME, make::<crate::learn::Summarise> as Make),
         (crate::learn::Differentiate::NAME, make::<crate::learn::Differentiate> as Make),
+        (crate::learn::Bend::NAME, make::<crate::learn::Bend> as Make),
         (crate::learn::Causes::NAME, make::<crate::learn::Causes> as Make),
         (crate::statistic::Sketch::NAME, make::<crate::statistic::Sketch> as Make),
     ]);

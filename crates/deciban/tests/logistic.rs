@@ -4,7 +4,7 @@
 mod common;
 
 use common::Table;
-use deciban::data::{Batch, Schema};
+use deciban::data::{Batch, Column, Kind, Schema, Sparse};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
 use deciban::learn::{Classifier, Descent, Learner, Link, Logistic, LogisticModel, Model, Solver};
@@ -84,6 +84,30 @@ fn errors_of_the_weights_equal_those_of_statsmodels() {
 }
 
 #[test]
+fn tests_and_intervals_equal_those_of_statsmodels() {
+    let Some(table) = common::wdbc().map(|t| t.select(&[1, 4, 8])) else { return };
+    let reference = &reference()["logit"];
+    let model = learn(&Logistic { standardise: true, ..plain(0.0) }, &table);
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{a} for {b}");
+    for (j, c) in model.coefficients().iter().enumerate() {
+        let expected = |name: &str| numbers(&reference[name])[(j + 1) % 4];
+        close(c.z().unwrap(), expected("z"));
+        close(c.p_value().unwrap(), expected("p"));
+        close(c.interval(0.95).unwrap()[0], expected("low"));
+        close(c.interval(0.99).unwrap()[1], expected("high99"));
+    }
+    let (statistic, p) = model.fit().likelihood_ratio().unwrap();
+    close(statistic, reference["llr"].as_f64().unwrap());
+    close(p, reference["llr_p"].as_f64().unwrap());
+    close(model.fit().pseudo_r2(), reference["pseudo_r2"].as_f64().unwrap());
+    // A penalty biases the weights: no test of them, and none where columns depend on each other.
+    assert_eq!(learn(&plain(1.0), &table).fit().likelihood_ratio(), None);
+    let mut twice = table.select(&[0, 1, 0]);
+    twice.columns[2] = "the first again".into();
+    assert_eq!(learn(&plain(0.0), &twice).fit().likelihood_ratio(), None);
+}
+
+#[test]
 fn softmax_errors_equal_those_of_statsmodels() {
     let Some(table) = common::wine().map(|t| t.select(&[2, 4])) else { return };
     let model = learn(&Logistic { standardise: true, ..plain(0.0) }, &table);
@@ -98,6 +122,69 @@ fn softmax_errors_equal_those_of_statsmodels() {
         }
     }
     assert!((model.fit().log_likelihood - reference["log_likelihood"].as_f64().unwrap()).abs() < 1e-8);
+    let (statistic, p) = model.fit().likelihood_ratio().unwrap();
+    assert!((statistic / reference["llr"].as_f64().unwrap() - 1.0).abs() < 1e-8);
+    assert!((p / reference["llr_p"].as_f64().unwrap() - 1.0).abs() < 1e-6);
+    assert_eq!(model.fit().degrees, Some(4));
+}
+
+/// Compares weights by name, the intercept, and their sums, with a summary of the reference.
+fn check_summary(model: &LogisticModel, expected: &Value) {
+    let coefficients = model.coefficients();
+    let close = |what: &str, a: f64, b: f64| {
+        assert!((a - b).abs() < 1e-6 * b.abs().max(1e-3), "{what}: {a} for {b}");
+    };
+    for (name, weight) in expected["weights"].as_object().unwrap() {
+        let c = coefficients.iter().find(|c| c.name == *name).unwrap();
+        close(name, c.weight, weight.as_f64().unwrap());
+    }
+    let (intercept, features) = coefficients.split_last().unwrap();
+    close("intercept", intercept.weight, expected["intercept"].as_f64().unwrap());
+    close("sum", features.iter().map(|c| c.weight).sum(), expected["sum"].as_f64().unwrap());
+    close("squares", features.iter().map(|c| c.weight * c.weight).sum(), expected["squares"].as_f64().unwrap());
+    close("objective", model.fit().objective, expected["objective"].as_f64().unwrap());
+    let most = expected["gradient"].as_f64().unwrap();
+    assert!(model.fit().gradient_norm <= most, "gradient {} above {most}", model.fit().gradient_norm);
+}
+
+#[test]
+fn sparse_text_equals_scikit_learn() {
+    let Some(path) = common::shared("data/sms-spam/SMSSpamCollection") else { return };
+    let expected = &reference()["sms"];
+    let text = std::fs::read_to_string(path).unwrap().to_ascii_lowercase();
+    let rows: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
+    let split = |c: char| !c.is_ascii_alphanumeric();
+    let mut names: Vec<&str> = rows.iter().flat_map(|r| r.1.split(split)).filter(|w| !w.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let (mut offsets, mut indices, mut counts) = (vec![0], Vec::new(), Vec::new());
+    for (_, message) in &rows {
+        let words = message.split(split).filter(|w| !w.is_empty());
+        let mut codes: Vec<u32> = words.map(|w| names.binary_search(&w).unwrap() as u32).collect();
+        codes.sort_unstable();
+        for same in codes.chunk_by(|a, b| a == b) {
+            indices.push(same[0]);
+            counts.push(same.len() as f64);
+        }
+        offsets.push(indices.len());
+    }
+    assert_eq!(
+        (names.len() as u64, indices.len() as u64),
+        (expected["words"].as_u64().unwrap(), expected["entries"].as_u64().unwrap())
+    );
+    let labels: Vec<u32> = rows.iter().map(|r| u32::from(r.0 == "spam")).collect();
+    let levels: Vec<String> = names.iter().map(|w| w.to_string()).collect();
+    let column = Column { name: String::new(), kind: Kind::Text, levels };
+    let schema = Schema::new(vec![column], "class", vec!["ham".into(), "spam".into()]).unwrap();
+    let sparse = Sparse::new(&offsets, &indices, &counts[..]).unwrap();
+    let batch = Batch::new(rows.len()).sparse(sparse).unwrap().classes(&labels).unwrap();
+    let engine = Memory::new(schema, batch).unwrap();
+    let mut expected = expected.clone();
+    let named = expected["weights"].as_object().unwrap().iter().map(|(word, w)| (format!("={word}"), w.clone()));
+    expected["weights"] = named.collect::<serde_json::Map<_, _>>().into();
+    for solver in [Solver::Auto, Solver::Newton] {
+        check_summary(&Logistic { solver, tolerance: 1e-12, ..Logistic::default() }.learn(&engine).unwrap(), &expected);
+    }
 }
 
 /// Overlapping classes, one of them rare.
@@ -133,6 +220,42 @@ fn all_solvers_reach_the_same_optimum() {
             let other = evidence(model, &table);
             assert!(first.values().iter().zip(other.values()).all(|(a, b)| (a - b).abs() < 1e-7));
         }
+    }
+}
+
+#[test]
+fn conjugate_gradients_reach_the_optimum_of_many_weights() {
+    // 30 columns of 60 levels: more weights than get a Hessian.
+    let mut random = Random::new(5);
+    let (rows, levels) = (3000, 60);
+    let codes: Vec<Vec<u32>> = (0..30).map(|_| (0..rows).map(|_| random.below(levels) as u32).collect()).collect();
+    for classes in [2, 3] {
+        let labels: Vec<u32> = codes[0].iter().map(|c| (c + random.below(40) as u32) * classes / 99).collect();
+        let names: Vec<String> = (0..levels).map(|l| l.to_string()).collect();
+        let columns = (0..30).map(|j| Column { name: format!("c{j}"), kind: Kind::Category, levels: names.clone() });
+        let class_names = (0..classes).map(|k| k.to_string()).collect();
+        let schema = Schema::new(columns.collect(), "class", class_names).unwrap();
+        let batch = codes.iter().fold(Batch::new(rows), |batch, codes| batch.codes(codes).unwrap());
+        let engine = Memory::new(schema, batch.clone().classes(&labels).unwrap()).unwrap();
+        let fit = |solver| Logistic { solver, tolerance: 1e-10, ..Logistic::default() }.learn(&engine).unwrap();
+        let (newton, lbfgs) = (fit(Solver::Newton), fit(Solver::Lbfgs));
+        assert!(newton.fit().converged && newton.fit().iterations < 30, "{:?}", newton.fit());
+        assert_eq!(newton.fit().solver, Solver::Newton);
+        let (a, b) = (newton.evidence(&batch).unwrap(), lbfgs.evidence(&batch).unwrap());
+        assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-6));
+    }
+}
+
+#[test]
+fn a_hessian_of_some_rows_leads_to_the_same_optimum() {
+    // Rows enough that `auto` samples them.
+    for classes in [2, 3] {
+        let table = drawn(60_000, classes, 1.0);
+        let fit = |solver| learn(&Logistic { solver, tolerance: 1e-12, ..Logistic::default() }, &table);
+        let (sampled, exact) = (fit(Solver::Auto), fit(Solver::Newton));
+        assert!(sampled.fit().solver == Solver::Lbfgs && sampled.fit().iterations < 15, "{:?}", sampled.fit());
+        let (a, b) = (evidence(&sampled, &table), evidence(&exact, &table));
+        assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-8));
     }
 }
 

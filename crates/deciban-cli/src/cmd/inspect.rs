@@ -41,6 +41,9 @@ pub struct Inspect {
     /// Write a generative model out as the logistic or softmax model that has the same posteriors
     #[arg(long = "as", value_name = "MODEL", value_parser = ["logistic"], conflicts_with_all = ["forms", "versus"])]
     other: Option<String>,
+    /// The confidence of the intervals of a linear model's weights
+    #[arg(long, value_name = "P", default_value_t = describe::CONFIDENCE)]
+    confidence: f64,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -56,6 +59,9 @@ impl Inspect {
             }
             return Ok(());
         }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(Error::parameter("--confidence", "give a probability between 0 and 1, as 0.95"));
+        }
         let model = Model::load(&self.file)?;
         let (model, calibration) = match &model {
             Model::Calibrated(calibrated) => (calibrated.model(), Some(calibrated.calibration())),
@@ -67,7 +73,7 @@ impl Inspect {
         if self.json {
             let mut all = match model {
                 Model::Generative(model) => model_json(model)?,
-                Model::Logistic(model) => describe::logistic_json(model),
+                Model::Logistic(model) => describe::logistic_json(model, self.confidence),
                 Model::NoisyOr(model) => describe_scores::noisy_or_json(model),
                 Model::LeastSquares(model) => describe_scores::least_squares_json(model),
                 Model::Calibrated(_) => Value::Null, // A calibrated model holds none of its kind.
@@ -83,6 +89,7 @@ impl Inspect {
         }
         let text = match model {
             Model::Generative(model) => self.generative(model)?,
+            Model::Logistic(model) => describe::logistic(model, self.confidence),
             model => describe::any(model),
         };
         say!("{}", text.trim_end());

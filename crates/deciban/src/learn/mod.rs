@@ -18,7 +18,7 @@ pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
 pub(crate) use logistic::features::Term;
 pub(crate) use logistic::solve;
-pub use logistic::{Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
+pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};

@@ -2,6 +2,7 @@
 
 mod digamma;
 mod glasso;
+mod incomplete_gamma;
 mod linear;
 mod random;
 mod special;
@@ -10,6 +11,7 @@ pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
 };
 pub use glasso::{GraphicalLasso, graphical_lasso};
+pub use incomplete_gamma::{chi_squared_tail, gamma_upper};
 pub use linear::{
     Matrix, add_gram, cholesky, dot, eigen, product, solve_lower, solve_lower_tile, tile_product,
     tile_transpose_product,

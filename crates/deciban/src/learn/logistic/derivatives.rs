@@ -5,7 +5,8 @@
 //! Two classes have one output, z = log-odds of the second, through a [`Link`]; more have one
 //! output per class through the softmax, whose curvature is bounded by ½ in every direction
 //! (Böhning 1992): ½ XᵀX is one block that serves all classes. The exact Hessian has a block
-//! Xᵀ diag(pₐ([a=b] − p_b)) X for every two classes.
+//! Xᵀ diag(pₐ([a=b] − p_b)) X for every two classes. A Hessian that only points the way may be that of
+//! every so many tiles of rows ([`Differentiate::every`]): in its place, weight/curved times it is used.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use super::solve::Curvature;
 use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, add_gram, log_sum_exp, tile_transpose_product, vectorised};
+use crate::numerics::{Matrix, add_gram, vectorised};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -33,6 +34,8 @@ pub struct Differentiate {
     pub theta: Vec<f64>,
     /// What to compute of the Hessian.
     pub curvature: Curvature,
+    /// The Hessian is that of every so many tiles of rows; 1 is all of them.
+    pub every: usize,
 }
 
 /// How many scores a row has.
@@ -45,22 +48,24 @@ struct Shape {
     classes: usize,
     link: Link,
     curvature: Curvature,
+    every: usize,
 }
 
 impl Stored for Differentiate {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let shape = Shape { classes: self.classes, link: self.link, curvature: self.curvature };
+        let Differentiate { classes, link, curvature, every, .. } = *self;
+        let shape = Shape { classes, link, curvature, every };
         archive.put_json(name, &shape)?;
         self.features.store(archive, &format!("{name}.features"))?;
         archive.put(&format!("{name}.theta"), &[self.theta.len()], &self.theta)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let Shape { classes, link, curvature } = archive.json(name)?;
+        let Shape { classes, link, curvature, every } = archive.json(name)?;
         let features = Features::load(archive, &format!("{name}.features"))?;
         let length = (features.len() + 1) * outputs(classes);
         let theta = archive.finite(&format!("{name}.theta"), &[length])?.to_vec();
-        Ok(Differentiate { features, classes, link, theta, curvature })
+        Ok(Differentiate { features, classes, link, theta, curvature, every })
     }
 }
 
@@ -73,6 +78,8 @@ pub struct Derivatives {
     pub loss: f64,
     /// Its gradient.
     pub gradient: Vec<f64>,
+    /// Σ of the weights of the rows in the Hessian.
+    pub curved: f64,
     /// What was asked of its Hessian; lower triangle, or empty.
     pub hessian: Matrix,
     /// The least margin of a row: z of its class less the best other; positive if all are right.
@@ -83,6 +90,7 @@ impl Statistic for Derivatives {
     fn merge(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("weights of the merged derivatives", self.gradient.len(), other.gradient.len())?;
         self.weight += other.weight;
+        self.curved += other.curved;
         self.loss += other.loss;
         self.margin = self.margin.min(other.margin);
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
@@ -93,6 +101,7 @@ impl Statistic for Derivatives {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("weights of the removed derivatives", self.gradient.len(), other.gradient.len())?;
         self.weight -= other.weight;
+        self.curved -= other.curved;
         self.loss -= other.loss;
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a -= b);
         self.hessian.data_mut().iter_mut().zip(other.hessian.data()).for_each(|(a, b)| *a -= b);
@@ -104,17 +113,19 @@ impl Stored for Derivatives {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         let n = self.hessian.rows();
         archive.put_json(name, &(self.gradient.len(), n))?;
-        archive.put(&format!("{name}.sums"), &[3], &[self.weight, self.loss, self.margin])?;
+        archive.put(&format!("{name}.sums"), &[4], &[self.weight, self.loss, self.margin, self.curved])?;
         archive.put(&format!("{name}.gradient"), &[self.gradient.len()], &self.gradient)?;
         archive.put(&format!("{name}.hessian"), &[n, n], self.hessian.data())
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         let (length, n): (usize, usize) = archive.json(name)?;
-        let &[weight, loss, margin] = archive.get(&format!("{name}.sums"), &[3])? else { unreachable!("three values") };
+        let &[weight, loss, margin, curved] = archive.get(&format!("{name}.sums"), &[4])? else {
+            unreachable!("four values")
+        };
         let gradient = archive.get(&format!("{name}.gradient"), &[length])?.to_vec();
         let hessian = archive.get(&format!("{name}.hessian"), &[n, n])?.to_vec();
-        Ok(Derivatives { weight, loss, margin, gradient, hessian: Matrix::from_columns(n, n, hessian) })
+        Ok(Derivatives { weight, loss, margin, curved, gradient, hessian: Matrix::from_columns(n, n, hessian) })
     }
 }
 
@@ -126,6 +137,32 @@ impl Differentiate {
             Curvature::Exact => self.theta.len(),
         }
     }
+
+    /// Reads a batch in tiles: calls `body` with the number of the tile, its rows, their scores, labels
+    /// and weights; a row without a label has the weight 0.
+    fn tiles(
+        &self,
+        batch: &Batch<'_>,
+        mut body: impl FnMut(usize, &Rowset, &mut Tile, &[u32], &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(128, 1024);
+        let (mut rows, mut z, mut weights) = (Rowset::default(), Tile::default(), Vec::new());
+        for (number, start) in (0..batch.rows()).step_by(tall).enumerate() {
+            let range = start..batch.rows().min(start + tall);
+            self.features.read(batch, Rows::Range(range.clone()), &mut rows)?;
+            rows.scores(&self.theta, outputs(self.classes), &mut z);
+            let (labels, given) = (&labels[range.clone()], batch.row_weights());
+            weights.clear();
+            weights.extend(range.zip(labels).map(|(i, &label)| match (label, given) {
+                (MISSING, _) => 0.0,
+                (_, Some(given)) => given[i],
+                (_, None) => 1.0,
+            }));
+            body(number, &rows, &mut z, labels, &weights)?;
+        }
+        Ok(())
+    }
 }
 
 impl Pass for Differentiate {
@@ -135,10 +172,11 @@ impl Pass for Differentiate {
     fn empty(&self) -> Derivatives {
         let n = self.hessian_size();
         Derivatives {
-            weight: 0.0,
             loss: 0.0,
             margin: f64::INFINITY,
             gradient: vec![0.0; self.theta.len()],
+            weight: 0.0,
+            curved: 0.0,
             hessian: Matrix::zeros(n, n),
         }
     }
@@ -148,125 +186,196 @@ impl Pass for Differentiate {
     }
 
     fn observe(&self, sums: &mut Derivatives, batch: &Batch<'_>) -> Result<()> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
-        let outputs = outputs(self.classes);
-        let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(128, 1024);
-        let (mut rows, mut z) = (Rowset::default(), Tile::default());
-        let (mut dense, mut blocks) = (Tile::default(), Tile::default());
-        let (mut weights, mut curvature) = (Vec::new(), Vec::new());
-        for start in (0..batch.rows()).step_by(tall) {
-            let range = start..batch.rows().min(start + tall);
-            self.features.read(batch, Rows::Range(range.clone()), &mut rows)?;
-            rows.scores(&self.theta, outputs, &mut z);
-            let labels = &labels[range.clone()];
-            let given = batch.row_weights();
-            weights.clear();
-            weights.extend(range.clone().zip(labels).map(|(i, &label)| match (label, given) {
-                (MISSING, _) => 0.0,
-                (_, Some(given)) => given[i],
-                (_, None) => 1.0,
-            }));
+        let (features, outputs) = (self.features.len(), outputs(self.classes));
+        let (mut dense, mut curvature) = (Tile::default(), Vec::new());
+        let mut pairs = Pairs::new(if self.curvature == Curvature::Exact { outputs } else { 0 }, features + 1);
+        self.tiles(batch, |number, rows, z, labels, weights| {
+            let weight = weights.iter().sum::<f64>();
+            let curved = self.curvature != Curvature::None && number % self.every.max(1) == 0;
             curvature.resize(labels.len(), 0.0);
-            sums.weight += weights.iter().sum::<f64>();
-            match outputs {
-                1 => {
-                    let (loss, margin) =
-                        vectorised(|| self.link.residuals(z.data_mut(), labels, &weights, &mut curvature));
-                    sums.loss += loss;
-                    sums.margin = sums.margin.min(margin);
-                }
-                _ => {
-                    if self.curvature == Curvature::Exact {
-                        blocks.clone_from(&z);
-                    }
-                    let (loss, margin) = softmax_residuals(&mut z, labels, &weights);
-                    sums.loss += loss;
-                    sums.margin = sums.margin.min(margin);
-                    curvature.iter_mut().zip(&weights).for_each(|(c, w)| *c = 0.5 * w);
-                }
-            }
+            let (loss, margin) = match outputs {
+                1 => vectorised(|| self.link.residuals(z.data_mut(), labels, weights, &mut curvature)),
+                _ => softmax(z, labels, weights),
+            };
+            sums.weight += weight;
+            sums.loss += loss;
+            sums.margin = sums.margin.min(margin);
             if !sums.loss.is_finite() {
                 return Err(Error::parameter("weights", "the log-likelihood overflows: rescale the columns"));
             }
-            rows.add_gradient(&z, &mut sums.gradient);
-            match (self.curvature, outputs) {
-                (Curvature::None, _) => {}
-                (Curvature::Exact, 2..) => {
-                    rows.dense(self.features.len(), &vec![1.0; rows.rows()], &mut dense);
-                    add_softmax_blocks(&mut sums.hessian, &dense, &mut blocks, &weights);
-                }
-                _ => {
+            if curved {
+                sums.curved += weight;
+                if outputs > 1 && self.curvature == Curvature::Exact {
+                    pairs.add(rows, z, weights, &mut dense);
+                } else {
+                    if outputs > 1 {
+                        curvature.iter_mut().zip(weights).for_each(|(c, w)| *c = 0.5 * w);
+                    }
                     curvature.iter_mut().for_each(|c| *c = c.max(0.0).sqrt());
-                    rows.dense(self.features.len(), &curvature, &mut dense);
+                    rows.dense(features, &curvature, &mut dense);
                     add_gram(&mut sums.hessian, &dense);
                 }
             }
-        }
+            if outputs > 1 {
+                softmax_residuals(z, labels, weights);
+            }
+            rows.add_gradient(z, &mut sums.gradient);
+            Ok(())
+        })?;
+        pairs.finish(&mut sums.hessian);
         Ok(())
     }
 }
 
-/// H ← H + Xᵀ diag(w pₐ([a=b] − p_b)) X at (feature·K + a, feature·K + b); `z` are scores.
-fn add_softmax_blocks(hessian: &mut Matrix, x: &Tile, z: &mut Tile, weights: &[f64]) {
-    let (rows, classes) = (z.rows(), z.width());
-    for i in 0..rows {
-        let total = log_sum_exp(&(0..classes).map(|k| z.column(k)[i]).collect::<Vec<_>>());
-        (0..classes).for_each(|k| z.column_mut(k)[i] = (z.column(k)[i] - total).exp());
+/// A sweep for the product of the Hessian at θ with a direction, which the statistic has in the place of
+/// the gradient: what conjugate gradients need where the Hessian itself would be too large.
+#[derive(Clone, Debug)]
+pub struct Bend {
+    /// The weights θ.
+    pub at: Differentiate,
+    /// The direction.
+    pub direction: Vec<f64>,
+}
+
+impl Stored for Bend {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        self.at.store(archive, &format!("{name}.at"))?;
+        archive.put(&format!("{name}.direction"), &[self.direction.len()], &self.direction)
     }
-    let mut scaled = Tile::default();
-    for a in 0..classes {
-        for b in 0..=a {
-            scaled.resize(rows, x.width());
-            for j in 0..x.width() {
-                let (pa, pb) = (z.column(a), z.column(b));
-                for (i, cell) in scaled.column_mut(j).iter_mut().enumerate() {
-                    *cell = x.column(j)[i] * weights[i] * pa[i] * (if a == b { 1.0 } else { 0.0 } - pb[i]);
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let at = Differentiate::load(archive, &format!("{name}.at"))?;
+        let direction = archive.finite(&format!("{name}.direction"), &[at.theta.len()])?.to_vec();
+        Ok(Bend { at, direction })
+    }
+}
+
+impl Pass for Bend {
+    const NAME: &'static str = "bend";
+    type Statistic = Derivatives;
+
+    fn empty(&self) -> Derivatives {
+        self.at.empty()
+    }
+
+    fn size(&self) -> usize {
+        self.at.size()
+    }
+
+    fn observe(&self, sums: &mut Derivatives, batch: &Batch<'_>) -> Result<()> {
+        let outputs = outputs(self.at.classes);
+        let (mut u, mut curvature) = (Tile::default(), Vec::new());
+        self.at.tiles(batch, |_, rows, z, labels, weights| {
+            rows.scores(&self.direction, outputs, &mut u);
+            if outputs == 1 {
+                curvature.resize(labels.len(), 0.0);
+                vectorised(|| self.at.link.residuals(z.data_mut(), labels, weights, &mut curvature));
+                u.data_mut().iter_mut().zip(&curvature).for_each(|(u, c)| *u *= c);
+            } else {
+                softmax(z, labels, weights);
+                // w p_k (u_k − Σ p_j u_j)
+                let mut mean = vec![0.0; labels.len()];
+                for k in 0..outputs {
+                    let terms = z.column(k).iter().zip(u.column(k));
+                    mean.iter_mut().zip(terms).for_each(|(m, (p, u))| *m += p * u);
+                }
+                for k in 0..outputs {
+                    let others = z.column(k).iter().zip(&mean).zip(weights);
+                    u.column_mut(k).iter_mut().zip(others).for_each(|(u, ((p, m), w))| *u = w * p * (*u - m));
                 }
             }
-            let block = tile_transpose_product(x, &scaled);
-            for j in 0..x.width() {
-                for i in 0..x.width() {
-                    hessian[(i * classes + a, j * classes + b)] += block[(i, j)];
-                    if a != b {
-                        hessian[(i * classes + b, j * classes + a)] += block[(i, j)];
-                    }
+            rows.add_gradient(&u, &mut sums.gradient);
+            Ok(())
+        })
+    }
+}
+
+/// Xᵀ diag(w pₐ p_b) X for every two classes a > b. The Hessian's blocks off its diagonal are their
+/// negatives, and those on it the sums Σ_b over the other classes, for pₐ(1 − pₐ) = Σ_b pₐ p_b.
+struct Pairs {
+    classes: usize,
+    grams: Vec<Matrix>,
+}
+
+impl Pairs {
+    fn new(classes: usize, width: usize) -> Self {
+        let pairs = if classes > 1 { classes * (classes - 1) / 2 } else { 0 };
+        Pairs { classes, grams: vec![Matrix::zeros(width, width); pairs] }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let classes = self.classes;
+        (0..classes).flat_map(|a| (0..a).map(move |b| (a, b)))
+    }
+
+    fn add(&mut self, rows: &Rowset, p: &Tile, weights: &[f64], dense: &mut Tile) {
+        let mut scale = vec![0.0; weights.len()];
+        for ((a, b), gram) in self.pairs().zip(&mut self.grams) {
+            let cells = p.column(a).iter().zip(p.column(b)).zip(weights);
+            scale.iter_mut().zip(cells).for_each(|(s, ((pa, pb), w))| *s = (w * pa * pb).sqrt());
+            rows.dense(gram.rows() - 1, &scale, dense);
+            add_gram(gram, dense);
+        }
+    }
+
+    /// Adds the lower triangle, at (feature·K + a, feature·K + b).
+    fn finish(&self, hessian: &mut Matrix) {
+        let k = self.classes;
+        for ((a, b), gram) in self.pairs().zip(&self.grams) {
+            for j in 0..gram.rows() {
+                for i in j..gram.rows() {
+                    let g = gram[(i, j)];
+                    hessian[(i * k + a, j * k + a)] += g;
+                    hessian[(i * k + b, j * k + b)] += g;
+                    hessian[(i * k + a, j * k + b)] -= g;
+                    // With i = j this one is above the diagonal, and nobody looks there.
+                    hessian[(i * k + b, j * k + a)] -= g;
                 }
             }
         }
     }
 }
 
-/// Scores become w(p − [label]); returns the loss and the least margin.
-fn softmax_residuals(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
+/// Scores become probabilities; returns the loss and the least margin.
+fn softmax(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
     let (rows, classes) = (z.rows(), z.width());
-    let mut top = vec![f64::NEG_INFINITY; rows];
-    for k in 0..classes {
-        top.iter_mut().zip(z.column(k)).for_each(|(t, z)| *t = t.max(*z));
-    }
-    let (mut loss, mut margin) = (0.0, f64::INFINITY);
     let mut own = vec![0.0; rows];
-    for (i, &label) in labels.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
-        own[i] = z.column(label as usize)[i];
-        let others = (0..classes).filter(|k| *k != label as usize).map(|k| z.column(k)[i]);
-        margin = f64::min(margin, own[i] - others.fold(f64::NEG_INFINITY, f64::max));
+    let mut other = vec![f64::NEG_INFINITY; rows];
+    for k in 0..classes {
+        let cells = z.column(k).iter().zip(labels);
+        for ((own, other), (&z, &label)) in own.iter_mut().zip(&mut other).zip(cells) {
+            let is_own = label as usize == k;
+            *own = if is_own { z } else { *own };
+            *other = if is_own { *other } else { other.max(z) };
+        }
     }
+    let margins = own.iter().zip(&other).zip(weights).filter(|(_, w)| **w > 0.0);
+    let margin = margins.map(|((own, other), _)| own - other).fold(f64::INFINITY, f64::min);
+    // The largest score, of a row without a label too: there `own` is 0 and no score.
+    let top: Vec<f64> = (0..rows).map(|i| if labels[i] == MISSING { other[i] } else { own[i].max(other[i]) }).collect();
     let mut sum = vec![0.0; rows];
     for k in 0..classes {
-        let column = z.column_mut(k);
-        for ((z, t), s) in column.iter_mut().zip(&top).zip(&mut sum) {
+        for ((z, t), s) in z.column_mut(k).iter_mut().zip(&top).zip(&mut sum) {
             *z = (*z - t).exp();
             *s += *z;
         }
     }
+    let mut loss = 0.0;
     for i in 0..rows {
         loss += weights[i] * (top[i] + sum[i].ln() - own[i]);
-        sum[i] = weights[i] / sum[i];
+        sum[i] = sum[i].recip();
     }
     for k in 0..classes {
         z.column_mut(k).iter_mut().zip(&sum).for_each(|(z, s)| *z *= s);
     }
-    for (i, &label) in labels.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
-        z.column_mut(label as usize)[i] -= weights[i];
-    }
     (loss, margin)
+}
+
+/// Probabilities become w(p − [label]).
+fn softmax_residuals(p: &mut Tile, labels: &[u32], weights: &[f64]) {
+    for k in 0..p.width() {
+        for ((p, &label), w) in p.column_mut(k).iter_mut().zip(labels).zip(weights) {
+            *p = w * (*p - f64::from(label as usize == k));
+        }
+    }
 }

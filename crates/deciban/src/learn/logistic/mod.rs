@@ -13,7 +13,7 @@ pub(crate) mod rowset;
 mod sgd;
 pub(crate) mod solve;
 
-pub use derivatives::Differentiate;
+pub use derivatives::{Bend, Differentiate};
 pub use link::Link;
 pub use model::{Coefficient, Fit, LogisticModel};
 pub use sgd::Descent;
@@ -29,6 +29,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use crate::family::{AnyFamily, AnyStatistic};
+use crate::numerics::{Matrix, dot};
 use crate::posterior::Prior;
 use crate::statistic::{ColumnMoments, Statistic};
 
@@ -93,13 +94,17 @@ impl Default for Logistic {
     }
 }
 
-/// More features than this get no Hessian: the triangle and its factor would outgrow the passes.
+/// More features than this get no block XᵀX: the triangle and its factor would outgrow the passes.
 const MOST_DENSE: usize = 600;
+
+/// More weights than this get no Hessian.
+const MOST_EXACT: usize = 1200;
 
 /// What the first pass leaves: who is there, and the scale of the numbers.
 struct Start {
     schema: Schema,
     weights: Vec<f64>,
+    rows: f64,
     numbers: ColumnMoments,
 }
 
@@ -134,7 +139,7 @@ impl Logistic {
         let mut weights = summary.weights();
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
-        Ok(Start { schema, weights, numbers: total })
+        Ok(Start { schema, weights, rows: summary.rows().iter().sum(), numbers: total })
     }
 
     fn features(&self, start: &Start) -> Result<Features> {
@@ -148,31 +153,59 @@ impl Logistic {
         Features::new(start.schema.columns(), moments.mean(), &variances)
     }
 
-    fn solve(&self, objective: &Penalised<'_, impl Engine>, weight: f64) -> Result<Solution> {
+    fn solve(&self, objective: &mut Penalised<'_, impl Engine>, start: &Start) -> Result<Solution> {
         let outputs = outputs(objective.classes);
         let n = objective.features.len() + 1;
-        let theta = vec![0.0; n * outputs];
+        let weight: f64 = start.weights.iter().sum();
+        let theta = self.first(n, outputs, &start.weights);
         let limits = Limits { gradient: self.tolerance * weight, iterations: self.iterations };
-        let dense = n <= MOST_DENSE;
+        let exact = theta.len() <= MOST_EXACT;
+        let every = sampling(start.rows, theta.len());
         match self.solver {
-            Solver::Newton if n * outputs > 4 * MOST_DENSE => {
-                Err(Error::parameter("--solver newton", format!("{} weights are too many: give lbfgs", n * outputs)))
+            Solver::Newton if exact => solve::newton(objective, theta, limits),
+            Solver::Newton => solve::newton_cg(objective, theta, limits),
+            Solver::Auto if exact && every == 1 => solve::newton(objective, theta, limits),
+            // Of many rows some tell the Hessian well enough, and the gradients correct it.
+            Solver::Auto if exact => {
+                objective.every = every;
+                solve::lbfgs(objective, theta, Curvature::Exact, limits)
             }
-            Solver::Newton => solve::newton(objective, theta, limits),
-            // The Hessian of two classes costs as much as the bound and saves iterations.
-            Solver::Auto if dense && outputs == 1 => solve::newton(objective, theta, limits),
             Solver::Auto | Solver::Lbfgs => {
-                let bounded = dense && (outputs > 1 || self.link == Link::Logit);
-                solve::lbfgs(objective, theta, bounded, outputs, limits)
+                let bounded = n <= MOST_DENSE && (outputs > 1 || self.link == Link::Logit);
+                solve::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::None }, limits)
             }
             Solver::Gradient => solve::gradient(objective, theta, limits),
             Solver::Sgd => {
-                let Penalised { engine, features, classes, link, decay } = *objective;
+                let Penalised { engine, features, classes, link, decay, .. } = *objective;
                 let problem = sgd::Problem { features, classes, link, decay, weight };
                 sgd::sgd(engine, &problem, objective, theta, &self.descent)
             }
         }
     }
+
+    /// Weights of 0 and, for the logit, the intercepts of the class weights.
+    fn first(&self, n: usize, outputs: usize, weights: &[f64]) -> Vec<f64> {
+        let mut theta = vec![0.0; n * outputs];
+        let intercepts = &mut theta[(n - 1) * outputs..];
+        match (outputs, self.link) {
+            (1, Link::Logit) => intercepts[0] = (weights[1] / weights[0]).ln(),
+            (1, _) => {}
+            _ => {
+                let total: f64 = weights.iter().sum();
+                intercepts.iter_mut().zip(weights).for_each(|(b, w)| *b = (w / total).ln());
+            }
+        }
+        // A class without weight has no intercept to start from.
+        intercepts.iter_mut().filter(|b| !b.is_finite()).for_each(|b| *b = 0.0);
+        theta
+    }
+}
+
+/// Every how many tiles of rows make the Hessian of `weights` weights: 20 rows for each, and no fewer
+/// than 16384.
+fn sampling(rows: f64, weights: usize) -> usize {
+    let enough = (20 * weights).max(16384) as f64;
+    (rows / enough).clamp(1.0, 16.0) as usize
 }
 
 impl Learner for Logistic {
@@ -187,23 +220,24 @@ impl Learner for Logistic {
             return Err(Error::parameter("--model", message));
         }
         let features = self.features(&start)?;
-        let objective = Penalised { engine, features: &features, classes, link: self.link, decay: self.weight_decay };
-        let weight: f64 = start.weights.iter().sum();
-        let solution = self.solve(&objective, weight)?;
-        // Errors of the weights come from the exact Hessian at the optimum.
-        let exact = solution.theta.len() <= 2 * MOST_DENSE;
-        let curvature = if exact { Curvature::Exact } else { Curvature::None };
-        let end = objective.derivatives(&solution.theta, curvature)?;
-        let fit = Fit::new(self, &solution, &end, &start.weights);
-        LogisticModel::new(
-            start.schema,
-            features,
-            self.link,
-            solution.theta,
-            Prior::from_weights(&start.weights)?,
-            fit,
-            end.hessian,
-        )
+        let (link, decay) = (self.link, self.weight_decay);
+        let mut objective = Penalised { engine, features: &features, classes, link, decay, every: 1 };
+        let solution = self.solve(&mut objective, &start)?;
+        objective.every = 1;
+        let mut fit = Fit::new(self, &solution, &start.weights);
+        let mut hessian = Matrix::zeros(0, 0);
+        if decay > 0.0 {
+            let penalised = &solution.theta[..features.len() * outputs(classes)];
+            fit.log_likelihood = 0.5 * decay * dot(penalised, penalised) - solution.value;
+        } else {
+            // Errors of the weights come from the exact Hessian at the optimum.
+            let exact = solution.theta.len() <= MOST_EXACT;
+            let end = objective.derivatives(&solution.theta, if exact { Curvature::Exact } else { Curvature::None })?;
+            (fit.log_likelihood, fit.separated) = (-end.loss, end.margin > 0.0);
+            hessian = end.hessian;
+        }
+        let prior = Prior::from_weights(&start.weights)?;
+        LogisticModel::new(start.schema, features, self.link, solution.theta, prior, fit, hessian)
     }
 }
 
@@ -214,12 +248,18 @@ struct Penalised<'a, E: Engine> {
     classes: usize,
     link: Link,
     decay: f64,
+    /// Every how many tiles of rows make the Hessian.
+    every: usize,
 }
 
 impl<E: Engine> Penalised<'_, E> {
+    fn pass(&self, theta: &[f64], curvature: Curvature) -> Differentiate {
+        let (classes, link, every) = (self.classes, self.link, self.every);
+        Differentiate { features: self.features.clone(), classes, link, theta: theta.to_vec(), curvature, every }
+    }
+
     fn derivatives(&self, theta: &[f64], curvature: Curvature) -> Result<derivatives::Derivatives> {
-        let (features, classes, link) = (self.features.clone(), self.classes, self.link);
-        self.engine.run(&Differentiate { features, classes, link, theta: theta.to_vec(), curvature })
+        self.engine.run(&self.pass(theta, curvature))
     }
 }
 
@@ -231,11 +271,22 @@ impl<E: Engine> Objective for Penalised<'_, E> {
             *g += self.decay * w;
             sums.loss += 0.5 * self.decay * w * w;
         }
+        if self.every > 1 && sums.curved > 0.0 {
+            let share = sums.weight / sums.curved;
+            sums.hessian.data_mut().iter_mut().for_each(|h| *h *= share);
+        }
         let inner = match curvature {
             Curvature::Bound => self.features.len(),
             _ => penalised,
         };
         (0..inner.min(sums.hessian.rows())).for_each(|j| sums.hessian[(j, j)] += self.decay);
         Ok(Point { value: sums.loss, gradient: sums.gradient, curvature: sums.hessian })
+    }
+    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+        let at = self.pass(theta, Curvature::None);
+        let mut product = self.engine.run(&Bend { at, direction: direction.to_vec() })?.gradient;
+        let penalised = self.features.len() * outputs(self.classes);
+        product[..penalised].iter_mut().zip(direction).for_each(|(p, d)| *p += self.decay * d);
+        Ok(product)
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::derivatives::{Derivatives, outputs};
+use super::derivatives::outputs;
 use super::features::Features;
 use super::link::Link;
 use super::rowset::Rowset;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::{Classifier, score_in_tiles};
-use crate::numerics::{Matrix, cholesky, log_sum_exp, normal_cdf, solve_lower};
+use crate::numerics::{Matrix, chi_squared_tail, cholesky, log_sum_exp, normal_cdf, normal_quantile, solve_lower};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -43,27 +43,37 @@ pub struct Fit {
     pub separated: bool,
     /// E.
     pub weight_decay: f64,
+    /// The weights that the null model lacks, where all are determined and nothing penalises them.
+    pub degrees: Option<usize>,
     /// The objective at the start and after each iteration.
     pub path: Vec<f64>,
 }
 
 impl Fit {
-    pub(super) fn new(learner: &Logistic, solution: &Solution, end: &Derivatives, weights: &[f64]) -> Self {
+    pub(super) fn new(learner: &Logistic, solution: &Solution, weights: &[f64]) -> Self {
         let (weight, weight_decay): (f64, f64) = (weights.iter().sum(), learner.weight_decay);
         Fit {
             solver: solution.solver,
             tolerance: if solution.solver == Solver::Sgd { learner.descent.tolerance } else { learner.tolerance },
             weight,
-            log_likelihood: -end.loss,
+            log_likelihood: f64::NAN,
             null_log_likelihood: weights.iter().filter(|w| **w > 0.0).map(|w| w * (w / weight).ln()).sum(),
             objective: solution.value,
             gradient_norm: solution.gradient_norm,
             iterations: solution.iterations,
             converged: solution.converged,
-            separated: weight_decay == 0.0 && end.margin > 0.0,
+            separated: false,
+            degrees: None,
             weight_decay,
             path: solution.path.clone(),
         }
+    }
+
+    /// 2(ln L − ln L₀) against the model with nothing but an intercept, and the probability of one as
+    /// large were that model true: the upper tail of χ² with [`Fit::degrees`] degrees of freedom.
+    pub fn likelihood_ratio(&self) -> Option<(f64, f64)> {
+        let statistic = 2.0 * (self.log_likelihood - self.null_log_likelihood);
+        self.degrees.filter(|_| !self.separated).map(|k| (statistic, chi_squared_tail(statistic, k as f64)))
     }
 
     /// McFadden's 1 − ln L / ln L₀.
@@ -89,6 +99,12 @@ impl Coefficient {
     /// Weight over standard error.
     pub fn z(&self) -> Option<f64> {
         self.standard_error.map(|se| self.weight / se)
+    }
+
+    /// The weights that a test of level 1 − `confidence` would not reject (Wald's interval).
+    pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        let half = |se: f64| normal_quantile(0.5 + 0.5 * confidence) * se;
+        self.standard_error.map(half).map(|h| [self.weight - h, self.weight + h])
     }
 
     /// The probability of a z as large, were the weight 0.
@@ -123,6 +139,8 @@ impl LogisticModel {
     ) -> Result<Self> {
         let outputs = outputs(schema.classes().len());
         let errors = standard_errors(&features, hessian, outputs, fit.weight_decay);
+        let mut fit = fit;
+        fit.degrees = errors.is_some().then(|| features.len() * (schema.classes().len() - 1));
         let errors = errors.unwrap_or_else(|| vec![f64::NAN; theta.len()]);
         Ok(LogisticModel { schema, features, link, theta, prior: empirical.clone(), empirical, fit, errors })
     }
@@ -153,8 +171,9 @@ impl LogisticModel {
         Ok(self)
     }
 
-    /// The weights in the units of the data, the intercept last. Without a penalty only differences
-    /// between classes are determined: there the weights of the first class are 0.
+    /// The weights in the units of the data, the intercept last. Of more than two classes only differences
+    /// between them are determined: without a penalty the weights of the first class are 0, with one all
+    /// sum to 0 over the classes.
     pub fn coefficients(&self) -> Vec<Coefficient> {
         let outputs = outputs(self.schema.classes().len());
         let mut plain = self.features.in_units(&self.theta, outputs);
@@ -163,6 +182,11 @@ impl LogisticModel {
                 let first = row[0];
                 row.iter_mut().for_each(|w| *w -= first);
             }
+        } else if outputs > 1 {
+            // The penalty sees to the other weights.
+            let intercepts = &mut plain[self.theta.len() - outputs..];
+            let mean = intercepts.iter().sum::<f64>() / outputs as f64;
+            intercepts.iter_mut().for_each(|b| *b -= mean);
         }
         let classes = &self.schema.classes()[self.schema.classes().len() - outputs..];
         let names = self.features.names().iter().map(String::as_str).chain(["(intercept)"]);

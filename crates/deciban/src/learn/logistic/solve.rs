@@ -1,8 +1,10 @@
 //! Optimisers of smooth convex objectives. They see values and derivatives, nothing of the data.
 //!
 //! - Newton: θ ← θ − t H⁻¹∇, by Cholesky, halving t until the value falls;
-//! - L-BFGS (Nocedal 1980) with the ten latest steps, started from a bound on the Hessian where there
-//!   is one, so that correlated columns cost no iterations;
+//! - L-BFGS (Nocedal 1980) with the ten latest steps, started from a bound on the Hessian or from its
+//!   estimate where there is one, so that correlated columns cost no iterations;
+//! - Newton by conjugate gradients (Hestenes & Stiefel 1952): H d = −∇ solved as far as it pays, with
+//!   products Hv and no H, until ‖Hd + ∇‖ ≤ min(½, √‖∇‖/‖∇₀‖) ‖∇‖ (Dembo, Eisenstat & Steihaug 1982);
 //! - gradient: θ ← θ − t∇, t from the last step (Barzilai & Borwein 1988), halved until it falls.
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,13 @@ pub struct Point {
 pub trait Objective {
     /// Value and derivatives at θ.
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point>;
+
+    /// The product of the Hessian at θ with a direction.
+    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+        let mut h = self.at(theta, Curvature::Exact)?.curvature;
+        h.mirror_lower();
+        Ok(h.times(direction))
+    }
 }
 
 /// When to stop.
@@ -175,29 +184,76 @@ pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Re
     Ok(walk.finish(Solver::Newton))
 }
 
-/// L-BFGS; `bound` asks for a bound on the Hessian at the start, whose block serves every one of
-/// `outputs` interleaved outputs.
-pub fn lbfgs(
-    objective: &impl Objective,
-    theta: Vec<f64>,
-    bound: bool,
-    outputs: usize,
-    limits: Limits,
-) -> Result<Solution> {
-    const MEMORY: usize = 10;
-    let first = if bound { Curvature::Bound } else { Curvature::None };
-    let mut walk = Walk::start(objective, theta, first, limits)?;
-    let l = if bound { factor(&walk.point.curvature) } else { None };
-    let precondition = |v: &[f64]| match &l {
-        None => v.to_vec(),
-        Some(l) => {
-            let n = v.len() / outputs;
-            let mut x = Matrix::from_fn(n, outputs, |j, k| v[j * outputs + k]);
-            solve_lower(l, false, &mut x);
-            solve_lower(l, true, &mut x);
-            (0..v.len()).map(|i| x[(i / outputs, i % outputs)]).collect()
+/// Newton's method by conjugate gradients, for weights too many for their Hessian.
+pub fn newton_cg(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
+    let mut walk = Walk::start(objective, theta, Curvature::None, limits)?;
+    let first = length(&walk.point.gradient);
+    while !walk.done() {
+        let size = length(&walk.point.gradient);
+        let enough = size * (size / first).sqrt().min(0.5);
+        let direction = conjugate_gradients(objective, &walk.theta, &walk.point.gradient, enough)?;
+        if !walk.step(&direction, 1.0, Curvature::None)? {
+            break;
         }
-    };
+    }
+    Ok(walk.finish(Solver::Newton))
+}
+
+/// d with H d ≈ −g: ‖H d + g‖ is `enough`, or H is flat along the next direction.
+fn conjugate_gradients(objective: &impl Objective, theta: &[f64], g: &[f64], enough: f64) -> Result<Vec<f64>> {
+    const MOST: usize = 250;
+    let mut d = vec![0.0; g.len()];
+    let mut r: Vec<f64> = g.iter().map(|g| -g).collect();
+    let (mut p, mut rr) = (r.clone(), dot(&r, &r));
+    for _ in 0..MOST {
+        let hp = objective.bend(theta, &p)?;
+        let php = dot(&p, &hp);
+        if php <= 1e-14 * dot(&p, &p) {
+            break;
+        }
+        let alpha = rr / php;
+        d = along(&d, alpha, &p);
+        r = along(&r, -alpha, &hp);
+        let next = dot(&r, &r);
+        if next.sqrt() <= enough {
+            break;
+        }
+        p = along(&r, next / rr, &p);
+        rr = next;
+    }
+    // Where the first direction is flat already, the gradient is all there is.
+    Ok(if d.iter().all(|d| *d == 0.0) { r } else { d })
+}
+
+fn length(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+/// Where L-BFGS starts from: a factor of the Hessian, or of a block that bounds it for every output.
+struct Metric(Option<Matrix>);
+
+impl Metric {
+    fn of(point: &Point) -> Self {
+        Metric(if point.curvature.rows() == 0 { None } else { factor(&point.curvature) })
+    }
+
+    /// The metric's inverse times v.
+    fn apply(&self, v: &[f64]) -> Vec<f64> {
+        let Some(l) = &self.0 else { return v.to_vec() };
+        let outputs = v.len() / l.rows();
+        let mut x = Matrix::from_fn(l.rows(), outputs, |j, k| v[j * outputs + k]);
+        solve_lower(l, false, &mut x);
+        solve_lower(l, true, &mut x);
+        (0..v.len()).map(|i| x[(i / outputs, i % outputs)]).collect()
+    }
+}
+
+/// L-BFGS from a metric: of [`Curvature::Exact`] it is renewed in the first steps, which change it most,
+/// and now and then.
+pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limits: Limits) -> Result<Solution> {
+    const MEMORY: usize = 10;
+    let mut walk = Walk::start(objective, theta, start, limits)?;
+    let mut metric = Metric::of(&walk.point);
     let mut pairs: std::collections::VecDeque<(Vec<f64>, Vec<f64>, f64)> = Default::default();
     while !walk.done() {
         let mut q = walk.point.gradient.clone();
@@ -207,9 +263,9 @@ pub fn lbfgs(
             q = along(&q, -alpha, y);
             alphas.push(alpha);
         }
-        let mut r = precondition(&q);
+        let mut r = metric.apply(&q);
         if let Some((s, y, _)) = pairs.back() {
-            let scale = dot(s, y) / dot(y, &precondition(y));
+            let scale = dot(s, y) / dot(y, &metric.apply(y));
             r.iter_mut().for_each(|x| *x *= scale);
         }
         for ((s, y, rho), alpha) in pairs.iter().zip(alphas.iter().rev()) {
@@ -217,20 +273,27 @@ pub fn lbfgs(
             r = along(&r, alpha - beta, s);
         }
         let direction: Vec<f64> = r.iter().map(|x| -x).collect();
-        // Without a bound nothing is known of the scale before the first step.
-        let length = if pairs.is_empty() && l.is_none() { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
+        // Without a metric nothing is known of the scale before the first step.
+        let step = if pairs.is_empty() && metric.0.is_none() { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
         let (theta, gradient) = (walk.theta.clone(), walk.point.gradient.clone());
-        if !walk.step(&direction, length, Curvature::None)? {
+        let taken = walk.path.len() - 1;
+        let renew = start == Curvature::Exact && (taken < RENEWED || taken % 16 == 15);
+        if !walk.step(&direction, step, if renew { Curvature::Exact } else { Curvature::None })? {
             if pairs.is_empty() {
                 break;
             }
             pairs.clear();
             continue;
         }
+        if renew {
+            metric = Metric::of(&walk.point);
+            pairs.clear();
+            continue;
+        }
         let s = along(&walk.theta, -1.0, &theta);
         let y = along(&walk.point.gradient, -1.0, &gradient);
         let sy = dot(&s, &y);
-        if sy > 1e-14 * dot(&y, &y).sqrt() * dot(&s, &s).sqrt() {
+        if sy > 1e-14 * length(&y) * length(&s) {
             pairs.push_back((s, y, 1.0 / sy));
             if pairs.len() > MEMORY {
                 pairs.pop_front();
@@ -239,6 +302,9 @@ pub fn lbfgs(
     }
     Ok(walk.finish(Solver::Lbfgs))
 }
+
+/// How many first steps renew the metric.
+const RENEWED: usize = 3;
 
 /// Steepest descent with a line search.
 pub fn gradient(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
@@ -289,8 +355,10 @@ mod tests {
         assert!(a.converged && a.iterations < 12, "{a:?}");
         assert!(a.path.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-13)));
         let others = [
-            lbfgs(&Bowl, start.clone(), false, 1, limits).unwrap(),
-            lbfgs(&Bowl, start.clone(), true, 1, limits).unwrap(),
+            newton_cg(&Bowl, start.clone(), limits).unwrap(),
+            lbfgs(&Bowl, start.clone(), Curvature::None, limits).unwrap(),
+            lbfgs(&Bowl, start.clone(), Curvature::Bound, limits).unwrap(),
+            lbfgs(&Bowl, start.clone(), Curvature::Exact, limits).unwrap(),
             gradient(&Bowl, start, limits).unwrap(),
         ];
         for b in others {

@@ -82,7 +82,8 @@ impl Pass for Causes {
     fn empty(&self) -> Derivatives {
         let n = if self.hessian { self.theta.len() } else { 0 };
         let gradient = vec![0.0; self.theta.len()];
-        Derivatives { weight: 0.0, loss: 0.0, margin: f64::INFINITY, gradient, hessian: Matrix::zeros(n, n) }
+        let hessian = Matrix::zeros(n, n);
+        Derivatives { weight: 0.0, loss: 0.0, margin: f64::INFINITY, gradient, curved: 0.0, hessian }
     }
 
     fn size(&self) -> usize {
