@@ -26,7 +26,7 @@ fn main() {
     let megabytes = std::fs::metadata(&csv).unwrap().len() as f64 / 1e6;
     println!("{rows} rows × {COLUMNS} numbers, {megabytes:.0} MB of CSV");
     let (csv, model) = (csv.to_str().unwrap(), model.to_str().unwrap());
-    report("fit", rows, megabytes, &["fit", csv, "--target", "class", "-o", model]);
+    report("fit", rows, megabytes, &["fit", csv, "--target", "class", "--model", "gaussian", "-o", model]);
     report("evaluate", rows, megabytes, &["evaluate", model, csv]);
     report("predict", rows, megabytes, &["predict", model, csv]);
     std::fs::remove_dir_all(&folder).unwrap();

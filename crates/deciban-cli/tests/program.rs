@@ -4,7 +4,8 @@ mod common;
 
 use common::{Folder, wine};
 
-const COMMANDS: [&str; 9] = ["fit", "predict", "evaluate", "inspect", "sample", "stats", "merge", "forget", "demo"];
+const COMMANDS: [&str; 10] =
+    ["fit", "predict", "evaluate", "compare", "inspect", "sample", "stats", "merge", "forget", "demo"];
 
 #[test]
 fn every_command_has_help_with_examples() {

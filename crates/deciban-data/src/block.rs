@@ -88,6 +88,9 @@ impl Block {
         if let Some(labels) = &self.labels {
             batch = batch.classes(labels)?;
         }
+        if let Some(Cells::Codes { codes, .. }) = plan.fold.map(|slot| &self.parsed.cells[slot]) {
+            batch = batch.folds(codes)?;
+        }
         Ok(batch)
     }
 

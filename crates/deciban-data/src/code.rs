@@ -24,6 +24,8 @@ pub(crate) struct Names {
     /// For each feature, how many texts were not UTF-8 in this run.
     pub broken: Vec<u64>,
     pub classes: Levels,
+    /// The folds or groups.
+    pub folds: Levels,
 }
 
 /// Gives blocks their place, in the order of the input.
@@ -115,6 +117,16 @@ impl<'a> Coder<'a> {
         }
         if let Some(slot) = self.plan.class {
             let map = class_map(&block, slot, self.plan, &mut names.classes, self.unlabelled)?;
+            block.maps.push((slot, map));
+        }
+        if let Some(slot) = self.plan.fold
+            && let Cells::Codes { levels, .. } = &block.parsed.cells[slot]
+        {
+            let (map, stranger) = names.folds.map(levels, &self.plan.missing);
+            if stranger.is_some() {
+                let message = "there are too many groups".to_string();
+                return Err(block.refuse(None, Some(&self.plan.slots[slot].name), message));
+            }
             block.maps.push((slot, map));
         }
         if let Some(labels) = &mut self.labels {

@@ -91,7 +91,8 @@ impl Files {
             Kind::Text => words.map(Levels::words),
             _ => None,
         });
-        let names = Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes };
+        let names =
+            Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
         Files::new(Input { sources, options, plan }, names, false)
     }
 
@@ -126,7 +127,8 @@ impl Files {
             !(matches!(column.kind, Kind::Number | Kind::Count) || column.kind == Kind::Text && hashed)
         };
         let levels = plan.features.iter().map(|column| is_known(column).then(|| Levels::fixed(&column.levels)));
-        let names = Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes };
+        let names =
+            Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
         Files::new(Input { sources, options, plan }, names, true)
     }
 

@@ -131,6 +131,8 @@ pub struct Options {
     pub versus_rest: Option<String>,
     /// A column of row weights.
     pub weight: Option<String>,
+    /// A column of folds or groups: batches carry its codes, by first appearance.
+    pub fold: Option<String>,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
     /// Each file is one text, the only cell of a row, in a column of this name.
@@ -159,6 +161,7 @@ impl Default for Options {
             target: Target::None,
             versus_rest: None,
             weight: None,
+            fold: None,
             unlabelled: false,
             documents: None,
             tokeniser: Tokeniser::default(),

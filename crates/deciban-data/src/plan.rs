@@ -59,6 +59,8 @@ pub(crate) struct Plan {
     /// The slots of one-hot columns; [`Parsed::finish`](crate::cells::Parsed::finish) puts the class behind the last slot.
     pub one_hot: Range<usize>,
     pub weight: Option<usize>,
+    /// The slot with folds or groups.
+    pub fold: Option<usize>,
     pub missing: Missing,
     /// How the words of texts are numbered.
     pub vocabulary: Vocabulary,
@@ -80,9 +82,10 @@ impl Plan {
         // A target that is not there is the first thing to tell: often the header is none.
         let taken = taken(options);
         if let Some(name) = taken.iter().find(|name| sample.position(name).is_none()) {
-            return Err(match options.weight.as_deref() == Some(*name) {
-                true => unknown("--weight", name, sample),
-                false => no_column("target", name, sample),
+            return Err(match Some(*name) {
+                weight if weight == options.weight.as_deref() => unknown("--weight", name, sample),
+                fold if fold == options.fold.as_deref() => unknown("--group or --fold", name, sample),
+                _ => no_column("target", name, sample),
             });
         }
         for (name, kind) in &options.kinds {
@@ -224,6 +227,10 @@ impl Plan {
             let position = sample.position(name).ok_or_else(|| unknown("--weight", name, sample))?;
             self.weight = Some(self.add(name, readable(position)?, false, ": weights are numbers".into()));
         }
+        if let Some(name) = &options.fold {
+            let position = sample.position(name).ok_or_else(|| unknown("--group or --fold", name, sample))?;
+            self.fold = Some(self.add(name, readable(position)?, true, String::new()));
+        }
         if !self.one_hot.is_empty() {
             self.class = Some(self.slots.len());
         }
@@ -249,7 +256,7 @@ fn taken(options: &Options) -> Vec<&str> {
         Target::OneHot(names) => names,
         Target::None | Target::Labels(_) => &[],
     };
-    target.iter().chain(&options.weight).map(String::as_str).collect()
+    target.iter().chain(&options.weight).chain(&options.fold).map(String::as_str).collect()
 }
 
 fn option_of(kind: Kind) -> &'static str {

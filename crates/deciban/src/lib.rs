@@ -55,6 +55,7 @@ pub mod decision;
 pub mod evaluate;
 pub mod calibrate;
 pub mod explain;
+pub mod select;
 pub mod text;
 pub mod numerics;
 pub mod file;

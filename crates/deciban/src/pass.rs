@@ -9,7 +9,7 @@ use crate::file::{Archive, Stored};
 use crate::statistic::Statistic;
 
 /// One sweep over the data. A pass is a value: it may carry the current weights of a learner.
-pub trait Pass: Stored + Send + Sync + 'static {
+pub trait Pass: Stored + Clone + Send + Sync + 'static {
     /// The name under which [`accumulator`] finds it.
     const NAME: &'static str;
     /// What the sweep leaves behind.
@@ -81,6 +81,10 @@ pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
         (crate::learn::Bend::NAME, make::<crate::learn::Bend> as Make),
         (crate::learn::Causes::NAME, make::<crate::learn::Causes> as Make),
         (crate::statistic::Sketch::NAME, make::<crate::statistic::Sketch> as Make),
+        (crate::select::Draw::NAME, make::<crate::select::Draw> as Make),
+        (crate::select::Count::NAME, make::<crate::select::Count> as Make),
+        (crate::select::Score::NAME, make::<crate::select::Score> as Make),
+        (crate::select::LeaveOneOut::NAME, make::<crate::select::LeaveOneOut> as Make),
     ]);
     let archive = Archive::from_bytes(bytes, "pass")?;
     let name: String = archive.json("name")?;

@@ -87,6 +87,14 @@ impl DecisionArgs {
         self.prior.as_ref().map_or(Ok(model.clone()), |prior| prior.resolve(schema, empirical))
     }
 
+    /// The prior, if another than that of the training data is asked for.
+    pub fn other_prior(&self, schema: &Schema, empirical: impl FnOnce() -> Result<Prior>) -> Result<Option<Prior>> {
+        match &self.prior {
+            None | Some(PriorArg::Empirical) => Ok(None),
+            Some(prior) => prior.resolve(schema, &empirical()?).map(Some),
+        }
+    }
+
     pub fn has_costs(&self) -> bool {
         self.costs.is_some() || self.reject.is_some()
     }

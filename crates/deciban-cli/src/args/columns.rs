@@ -2,11 +2,15 @@
 
 use clap::Args;
 use deciban::data::Kind;
+use deciban::engine::Engine;
+use deciban::learn::Summarise;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
 
 use super::read::ReadArgs;
 use super::texts::TextArgs;
+use crate::progress::Progress;
+use crate::remarks::Look;
 
 /// Which columns are learned from.
 #[derive(Args)]
@@ -46,6 +50,11 @@ pub struct ColumnArgs {
 impl ColumnArgs {
     /// Opens labelled rows to learn from.
     pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
+        self.open_folded(paths, read, None)
+    }
+
+    /// The same, with a column of folds or groups.
+    fn open_folded(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Files> {
         if self.target.is_none() && !read.has_labels() && !are_folders(paths) {
             let columns = deciban_data::peek_columns(paths, &read.options(None))?;
             let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
@@ -55,7 +64,22 @@ impl ColumnArgs {
             }
             return Err(Error::parameter("--target", message));
         }
-        Files::open(paths, self.options(read)?)
+        Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
+    }
+
+    /// Opens rows whose classes and levels are all known, for several passes; the last are remarks about
+    /// the columns.
+    pub fn open_known(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<(Files, Vec<String>)> {
+        let mut files = self.open_folded(paths, read, fold)?;
+        files.make_rereadable()?;
+        let mut remarks = Look::new(&files)?.remarks(&[]);
+        let progress = Progress::watch(&mut files, "reading");
+        // Classes and levels turn up as rows are read; the passes that follow need them all.
+        files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        drop(progress);
+        remarks.extend(files.warnings().iter().map(|warning| format!("warning: {warning}")));
+        files.sort_classes()?;
+        Ok((files, remarks))
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

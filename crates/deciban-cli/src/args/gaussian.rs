@@ -38,7 +38,7 @@ pub struct GaussianArgs {
     /// Keep the N leading discriminant directions (after --pca, if both are given)
     #[arg(long, value_name = "N")]
     lda: Option<usize>,
-    /// Folds by which `auto` is settled
+    /// Folds by which `auto` is settled (5 unless given)
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
     folds: Option<u64>,
     /// The seed of everything random
@@ -62,6 +62,15 @@ impl GaussianArgs {
             sparse_precision: self.sparse_precision,
             steps,
         }
+    }
+
+    /// Whether any option that only Gaussians have is given.
+    pub fn is_given(&self) -> bool {
+        self.family() != Gaussian::default() || self.gaussianise
+    }
+
+    pub fn given_folds(&self) -> Option<usize> {
+        self.folds.map(|folds| folds as usize)
     }
 
     pub fn gaussianise(&self) -> bool {

@@ -106,6 +106,30 @@ impl GenerativeArgs {
         self.pseudo_count
     }
 
+    /// The model whose options are given, if any are.
+    pub fn names_model(&self) -> Result<Option<&'static str>> {
+        let naive = self.joint_numbers || !self.family.is_empty() || !self.bins.is_empty();
+        let shared = self.pseudo_count != 1.0 || self.refuse_unseen || self.min_count != 1.0;
+        match (naive, self.complement, self.gaussian.is_given(), shared) {
+            (true, ..) => Ok(Some("naive-bayes")),
+            (_, true, ..) => Ok(Some("multinomial")),
+            (_, _, true, _) => Ok(Some("gaussian")),
+            (_, _, _, true) => {
+                let message = "say what it is for: --model naive-bayes, bernoulli, multinomial, table or tree";
+                Err(Error::parameter("--pseudo-count, --refuse-unseen, --min-count", message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The folds by which `--model auto` compares.
+    pub fn auto_folds(&self) -> Result<usize> {
+        match self.gaussian.given_folds() {
+            Some(1) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
+            folds => Ok(folds.unwrap_or(5)),
+        }
+    }
+
     fn named(&self, name: &str) -> Result<AnyFamily> {
         let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
         self.finish(&mut family);

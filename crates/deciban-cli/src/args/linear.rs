@@ -27,6 +27,12 @@ pub struct LinearArgs {
 }
 
 impl LinearArgs {
+    /// Whether any option that only linear models have is given.
+    pub fn is_given(&self) -> bool {
+        let default = Logistic::default();
+        self.weight_decay != default.weight_decay || self.solver != default.solver || self.no_standardise
+    }
+
     /// The learner for a link.
     pub fn learner(&self, link: Link, seed: u64) -> Logistic {
         let (weight_decay, solver, standardise) = (self.weight_decay, self.solver, !self.no_standardise);

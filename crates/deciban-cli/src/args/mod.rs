@@ -2,6 +2,7 @@
 
 mod application;
 mod columns;
+mod folds;
 mod gaussian;
 mod generative;
 mod linear;
@@ -12,6 +13,7 @@ mod texts;
 
 pub use application::{DecisionArgs, PriorArg};
 pub use columns::ColumnArgs;
+pub use folds::FoldArgs;
 pub use generative::{GENERATIVE, GenerativeArgs, Seen};
 pub use linear::{LINEAR, LinearArgs};
 pub use models::check as check_models;

@@ -36,6 +36,8 @@ const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words
 
 /// The models, and the groups of options that each takes.
 const MODELS: &[(&str, &[Group])] = &[
+    // Options of one model choose it.
+    ("auto", &[]),
     ("gaussian", &[GAUSSIAN, FOLDS]),
     ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS]),
     ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
@@ -74,7 +76,7 @@ pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), cl
             break;
         }
         let takers: Vec<&str> = takers(id);
-        if !takers.is_empty() && !takers.contains(&model.as_str()) {
+        if model != "auto" && !takers.is_empty() && !takers.contains(&model.as_str()) {
             fault = Some(format!("--{option} is no option of --model {model}, but of {}", takers.join(", ")));
             break;
         }

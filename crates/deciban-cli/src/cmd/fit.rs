@@ -9,10 +9,12 @@ use deciban::engine::Engine;
 use deciban::file::Archive;
 use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Link, Model, Statistics, Summarise};
 use deciban::posterior::Prior;
+use deciban::select::{CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen};
+use crate::cmd::compare;
 use crate::describe;
 use crate::describe_scores;
 use crate::output::say;
@@ -35,8 +37,8 @@ pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
-    /// The kind of model
-    #[arg(long, value_parser = models(), default_value = "gaussian")]
+    /// The kind of model; auto compares a few by cross-validation, unless options of one are given
+    #[arg(long, value_parser = models(), default_value = "auto")]
     model: String,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
@@ -65,11 +67,22 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
-        let model = match LINEAR.iter().find(|(name, _)| *name == self.model) {
-            Some((_, link)) => self.linear(*link)?,
-            None if self.model == NOISY_OR => self.noisy_or()?,
-            None if self.model == LEAST_SQUARES => self.least_squares()?,
-            None => self.generative()?,
+        let kind = match self.model.as_str() {
+            "auto" => self.kind()?,
+            name => Some(name),
+        };
+        let linear = LINEAR.iter().find(|(name, _)| Some(*name) == kind);
+        let mut choice = None;
+        let model = match (kind, linear) {
+            (None, _) => {
+                let (model, chosen) = self.auto()?;
+                choice = Some(chosen);
+                model
+            }
+            (_, Some((_, link))) => self.linear(*link)?,
+            (Some(NOISY_OR), _) => self.noisy_or()?,
+            (Some(LEAST_SQUARES), _) => self.least_squares()?,
+            (Some(kind), None) => self.generative(kind)?,
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
@@ -82,10 +95,46 @@ impl Fit {
         };
         warning.iter().for_each(|warning| eprintln!("warning: {warning}"));
         match self.json {
-            true => say!("{:#}", self.report(&model, seconds)),
+            true => say!("{:#}", self.report(&model, kind, choice, seconds)),
             false => self.tell(&model, seconds)?,
         }
         Ok(())
+    }
+
+    /// The kind of model that statistics were made for, or that options speak of, if there are such.
+    fn kind(&self) -> Result<Option<&'static str>> {
+        match statistics_files(&self.data)? {
+            Some(statistics) => Ok(Some(model_of(&statistics))),
+            None if self.linear.is_given() => Ok(Some("logistic")),
+            None => self.generative.names_model(),
+        }
+    }
+
+    /// Compares a few models, tells how they did, and learns the best.
+    fn auto(&self) -> Result<(Model, Choice)> {
+        let (files, remarks) = self.columns.open_known(&self.data, &self.read, None)?;
+        let schema = files.schema()?;
+        let mut candidates = grid::quick(&files)?;
+        let rows: f64 = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?.rows().iter().sum();
+        if rows > MOST_ITERATED {
+            candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
+            eprintln!("The rows are many: models that need more than two passes were not tried.");
+        }
+        let folds = Folds::stratified(&files, self.generative.auto_folds()?, self.generative.seed())?;
+        let comparison = CrossValidation::new(folds).run(&files, &candidates)?;
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        compare::warn(&comparison);
+        eprintln!("{}", compare::to_text(&comparison, None, false));
+        let best = &comparison.ranked()[0];
+        let chosen = comparison.refit(best, &candidates, &files)?;
+        let prior = self.prior_of(&chosen, rows)?;
+        let model = match chosen {
+            Model::Generative(model) => Model::Generative(model.with_prior(prior)?),
+            Model::Logistic(model) => Model::Logistic(model.with_prior(prior)?),
+            // No candidate is of another kind.
+            model => model,
+        };
+        Ok((model, Choice { name: best.name.clone(), table: compare::to_json(&comparison)? }))
     }
 
     /// Statistics from files of them or from rows, with the learner they are for and remarks about the columns.
@@ -107,8 +156,8 @@ impl Fit {
         Ok(Model::LeastSquares(model.with_prior(prior)?))
     }
 
-    fn generative(&self) -> Result<Model> {
-        let (learner, statistics, remarks) = self.statistics(&self.model)?;
+    fn generative(&self, kind: &str) -> Result<Model> {
+        let (learner, statistics, remarks) = self.statistics(kind)?;
         let model = learner.fit(&statistics)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
         let prior = self.prior_of(&model, statistics.summary().weights().iter().sum())?;
@@ -132,14 +181,7 @@ impl Fit {
         if statistics_files(&self.data)?.is_some() {
             return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
         }
-        let mut files = self.columns.open(&self.data, &self.read)?;
-        files.make_rereadable()?;
-        let remarks = Look::new(&files)?.remarks(&[]);
-        let progress = Progress::watch(&mut files, "reading");
-        // Classes and levels turn up as rows are read; the passes that follow need them all.
-        files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
-        drop(progress);
-        files.sort_classes()?;
+        let (mut files, remarks) = self.columns.open_known(&self.data, &self.read, None)?;
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
@@ -169,9 +211,12 @@ impl Fit {
         Ok(())
     }
 
-    fn report(&self, model: &Model, seconds: f64) -> serde_json::Value {
+    fn report(&self, model: &Model, kind: Option<&str>, choice: Option<Choice>, seconds: f64) -> serde_json::Value {
+        let chosen = choice.as_ref().map(|choice| choice.name.as_str());
+        // Names of candidates begin with the kind of model.
+        let kind = kind.or(chosen.and_then(|name| name.split([' ', ',']).next()));
         let mut report = json!({
-            "model": self.model,
+            "model": kind,
             "classes": model.schema().classes(),
             "columns": model.schema().names(),
             "rows": describe::rows(model),
@@ -188,6 +233,10 @@ impl Fit {
             Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
             Model::LeastSquares(model) => report["r2"] = json!(model.explained()),
         }
+        if let Some(Choice { name, table }) = choice {
+            report["chosen"] = json!(name);
+            report["compared"] = table;
+        }
         report
     }
 }
@@ -195,10 +244,27 @@ impl Fit {
 const NOISY_OR: &str = "noisy-or";
 const LEAST_SQUARES: &str = "least-squares";
 
+/// What `auto` chose, and from what.
+struct Choice {
+    name: String,
+    table: serde_json::Value,
+}
+
+/// More rows than this are too many for `auto` to try models that need many passes.
+const MOST_ITERATED: f64 = 2e5;
+
+/// The kind of model that statistics were made for.
+fn model_of(statistics: &Statistics) -> &'static str {
+    let families: Vec<&str> = statistics.blocks().iter().map(|block| block.family.name()).collect();
+    let only = GENERATIVE.into_iter().find(|name| families.iter().all(|family| family == name));
+    only.unwrap_or("naive-bayes")
+}
+
 /// The names that `--model` takes.
 fn models() -> PossibleValuesParser {
     let linear = LINEAR.map(|(name, _)| name);
-    PossibleValuesParser::new(GENERATIVE.into_iter().chain(linear).chain([NOISY_OR, LEAST_SQUARES]))
+    let names = ["auto"].into_iter().chain(GENERATIVE).chain(linear).chain([NOISY_OR, LEAST_SQUARES]);
+    PossibleValuesParser::new(names)
 }
 
 /// Whether a path is a statistics file. What is called one is opened as one, so that its own fault is told.

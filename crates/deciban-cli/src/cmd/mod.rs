@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod calibrate;
+mod compare;
 mod demo;
 mod evaluate;
 mod explain;
@@ -24,6 +25,7 @@ pub enum Command {
     Predict(predict::Predict),
     Evaluate(evaluate::Evaluate),
     Calibrate(calibrate::Calibrate),
+    Compare(compare::Compare),
     Plot(plot::Plot),
     Explain(explain::Explain),
     Inspect(inspect::Inspect),
@@ -41,6 +43,7 @@ impl Command {
             Command::Predict(command) => command.run(),
             Command::Evaluate(command) => command.run(),
             Command::Calibrate(command) => command.run(),
+            Command::Compare(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Inspect(command) => command.run(),

@@ -84,6 +84,10 @@ impl Folder {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(args).current_dir(self.0.path());
+        // Most tests are about one simple model; what `fit` chooses by itself is for tests/compare.rs.
+        if args.first() == Some(&"fit") && args.len() > 1 && !args.contains(&"--model") {
+            command.args(["--model", "gaussian"]);
+        }
         command
     }
 

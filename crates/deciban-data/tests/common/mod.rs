@@ -9,6 +9,7 @@ use deciban::{Error, Result};
 use deciban_data::{Files, Options, Target};
 
 /// Rows, sums of numbers and counts of codes, per class.
+#[derive(Clone)]
 pub struct Tally {
     pub classes: usize,
     pub columns: usize,

@@ -4,6 +4,7 @@
 
 mod batch;
 mod cells;
+mod gathered;
 mod hashes;
 mod profile;
 mod schema;
@@ -12,6 +13,7 @@ mod tile;
 
 pub use batch::{Batch, Strided, Value, Values, View};
 pub use cells::{Cells, Rows};
+pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;
 pub use hashes::{MISSING_HASH, level_hash};
 pub use profile::Profile;

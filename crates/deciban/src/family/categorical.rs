@@ -321,6 +321,17 @@ impl Family for Categorical {
         Ok(())
     }
 
+    fn log_likelihood(&self, density: &CategoricalDensity, class: usize, rows: &LevelCounts) -> Option<f64> {
+        let mut sum = 0.0;
+        for (j, table) in density.columns.iter().enumerate() {
+            let log_p = table.class(class);
+            // A level that the density does not know stands behind those it knows; 0·(−∞) = 0.
+            let counts = rows.counts(j).iter().enumerate().filter(|(_, n)| **n > 0.0);
+            sum += counts.map(|(level, n)| n * log_p[level.min(table.levels)]).sum::<f64>();
+        }
+        Some(sum)
+    }
+
     fn fit(&self, classes: &[LevelCounts], names: Names<'_>) -> Result<CategoricalDensity> {
         self.check()?;
         let mut columns = Vec::new();

@@ -80,6 +80,11 @@ pub trait Family: Clone + Send + Sync {
         false
     }
 
+    /// Σ log p(x | class) of rows that only their statistic tells of; `None` where it does not.
+    fn log_likelihood(&self, _density: &Self::Density, _class: usize, _rows: &Self::Statistic) -> Option<f64> {
+        None
+    }
+
     /// The densities of all classes: it sees them all, so pooling and tying are ordinary fits.
     fn fit(&self, classes: &[Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
 }
@@ -212,6 +217,15 @@ macro_rules! families {
                         let folds: Result<Vec<_>> = folds.iter().map(|classes| typed!($variant, classes)).collect();
                         Ok(AnyFamily::$variant(f.choose(&folds?, names)?))
                     })*
+                }
+            }
+            fn log_likelihood(&self, density: &AnyDensity, class: usize, rows: &AnyStatistic) -> Option<f64> {
+                #[allow(unreachable_patterns)]
+                match (self, density, rows) {
+                    $((AnyFamily::$variant(f), AnyDensity::$variant(d), AnyStatistic::$variant(s)) => {
+                        f.log_likelihood(d, class, s)
+                    })*
+                    _ => None,
                 }
             }
             fn fit(&self, classes: &[AnyStatistic], names: Names<'_>) -> Result<AnyDensity> {

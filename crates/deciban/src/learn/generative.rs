@@ -80,6 +80,17 @@ impl Generative {
         self.gaussianise || self.bins.is_some()
     }
 
+    /// The blocks, as they are before a pass.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Whether one pass over rows of these columns is enough: nothing is mapped or cut into bins first.
+    pub fn is_one_pass(&self, columns: &[Column]) -> bool {
+        let is_cut = |block: &Block| block.columns.iter().any(|&c| columns.get(c).is_some_and(Column::is_numeric));
+        !self.gaussianise && (self.bins.is_none() || !self.blocks.iter().any(is_cut))
+    }
+
     /// The passes: what [`fit`](Generative::fit) needs of the rows.
     pub fn statistics(&self, engine: &impl Engine) -> Result<Statistics> {
         let mut blocks = self.blocks.clone();

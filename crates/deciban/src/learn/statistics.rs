@@ -49,6 +49,16 @@ impl Statistics {
         &self.summary
     }
 
+    /// The statistics of some of the blocks, in this order.
+    ///
+    /// # Panics
+    /// If there is no block of that number.
+    pub fn select(&self, blocks: &[usize]) -> Statistics {
+        let chosen = blocks.iter().map(|&b| self.pass.blocks[b].clone()).collect();
+        let pass = Summarise { blocks: chosen, ..self.pass.clone() };
+        Statistics { schema: self.schema.clone(), pass, summary: self.summary.select(blocks) }
+    }
+
     /// The classes in ascending order: as numbers if all of them are, else as text.
     pub fn sort_classes(&mut self) -> Result<()> {
         let order: Vec<Option<usize>> = self.schema.class_order().into_iter().map(Some).collect();

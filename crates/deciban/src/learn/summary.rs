@@ -349,6 +349,22 @@ impl Summary {
         self.groups.chunks_exact(self.folds).map(|folds| folds.iter().map(|g| g.weight).sum()).collect()
     }
 
+    /// The weight of each fold and class.
+    pub fn weights_by_fold(&self) -> Vec<Vec<f64>> {
+        let of = |fold: usize| self.groups.iter().skip(fold).step_by(self.folds).map(|g| g.weight).collect();
+        (0..self.folds).map(of).collect()
+    }
+
+    /// The statistics of some of the blocks.
+    pub(super) fn select(&self, blocks: &[usize]) -> Summary {
+        let chosen = |group: &Group| Group {
+            rows: group.rows,
+            weight: group.weight,
+            blocks: blocks.iter().map(|&b| group.blocks[b].clone()).collect(),
+        };
+        Summary { folds: self.folds, groups: self.groups.iter().map(chosen).collect() }
+    }
+
     /// The statistic of a block for each class, all folds together.
     pub fn block(&self, block: usize) -> Result<Vec<AnyStatistic>> {
         let merged = |folds: &[Group]| {

@@ -98,8 +98,8 @@ fn split(
     Ok((train, test))
 }
 
-/// The log-likelihood of the held-out moments; −∞ where a covariance is singular.
-fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gamma: f64, lambda: f64) -> Result<f64> {
+/// The log-likelihood of the held-out moments, without the factors 2π; −∞ where a covariance is singular.
+pub(super) fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gamma: f64, lambda: f64) -> Result<f64> {
     let covariances = family.covariances_with(train, gamma, lambda)?;
     let means = train.means();
     let factor = |c: usize| match &covariances {

@@ -23,6 +23,8 @@ use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, Random, ln_gamma, solve_lower_tile, vectorised};
 use crate::transform::Linear;
 
+use super::Prepared;
+
 /// A square root of a covariance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
@@ -149,6 +151,44 @@ impl GaussianDensity {
             Tails::Columns(tails) => tails[class][j].1.sqrt(),
         };
         Matrix::from_fn(sigma.rows(), sigma.rows(), |i, j| sigma[(i, j)] * root(i) * root(j))
+    }
+
+    /// The means, after the linear maps.
+    pub fn means(&self) -> &[Vec<f64>] {
+        &self.means
+    }
+
+    /// Σ log p(x | class) of rows that only their moments tell of; `None` for densities that need the
+    /// rows, and after projections.
+    pub(super) fn log_likelihood(&self, class: usize, mut rows: Prepared) -> Option<f64> {
+        if self.tails != Tails::Normal || self.chain.iter().any(|linear| !linear.is_columnwise()) {
+            return None;
+        }
+        for linear in &self.chain {
+            rows = rows.map(linear);
+        }
+        let volume: f64 = self.chain.iter().map(Linear::log_determinant).sum();
+        let (mean, factor) = (&self.means[class], self.factor(class));
+        let columns = rows.columns().swap_remove(0);
+        let cells: f64 = columns.weight().iter().sum();
+        let constant = volume * cells / mean.len() as f64 - 0.5 * cells * TAU.ln();
+        let rest = match (factor, &rows) {
+            (Factor::Lower(scaled), Prepared::Full(moments)) => {
+                let m = &moments[0];
+                let delta: Vec<f64> = m.mean().iter().zip(mean).map(|(a, b)| a - b).collect();
+                let distance: f64 = scaled.whiten(&delta).iter().map(|z| z * z).sum();
+                m.weight() * (2.0 * scaled.half_log_determinant() + distance) + scaled.trace_ratio(m.scatter())
+            }
+            (Factor::Diagonal(sd), _) => {
+                let column = |j: usize| {
+                    let t = (columns.mean()[j] - mean[j]) / sd[j];
+                    columns.weight()[j] * (2.0 * sd[j].ln() + t * t) + columns.scatter()[j] / (sd[j] * sd[j])
+                };
+                (0..sd.len()).map(column).sum()
+            }
+            _ => return None,
+        };
+        Some(constant - 0.5 * rest)
     }
 
     /// Whether the classes share their covariance.

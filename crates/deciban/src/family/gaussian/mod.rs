@@ -12,14 +12,20 @@
 //!
 //! `bayes` integrates μ and Σ out instead (see [`bayes`]), which gives Student densities.
 
+mod bank;
 mod bayes;
 mod choose;
 mod density;
 mod explain;
 mod forms;
+mod leave_one_out;
+mod likelihood;
 
+pub use bank::{Bank, are_kin};
 pub use density::GaussianDensity;
 pub use forms::{LinearForm, QuadraticForm};
+pub use leave_one_out::Downdate;
+pub use likelihood::held_out;
 
 use serde::{Deserialize, Serialize};
 
@@ -214,7 +220,7 @@ impl Stored for GaussianStatistic {
 
 impl Gaussian {
     /// Whether the whole scatter matrix is needed.
-    fn needs_full(&self) -> bool {
+    pub(crate) fn needs_full(&self) -> bool {
         self.covariance.is_full() || self.steps.iter().any(|step| !matches!(step, Step::Standardise))
     }
 
@@ -279,6 +285,10 @@ impl Family for Gaussian {
     fn choose(&self, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Self> {
         self.check()?;
         choose::choose(self, folds, names)
+    }
+
+    fn log_likelihood(&self, density: &GaussianDensity, class: usize, rows: &GaussianStatistic) -> Option<f64> {
+        density.log_likelihood(class, self.prepare(std::slice::from_ref(rows)).ok()?)
     }
 
     fn fit(&self, classes: &[GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
@@ -376,6 +386,16 @@ fn standardise(classes: &[ColumnMoments]) -> Result<Linear> {
 enum Covariances {
     Full(Vec<Matrix>),
     Diagonal(Vec<Vec<f64>>),
+}
+
+impl Covariances {
+    /// Full matrices.
+    fn matrices(self) -> Vec<Matrix> {
+        match self {
+            Covariances::Full(matrices) => matrices,
+            Covariances::Diagonal(variances) => variances.iter().map(|v| Matrix::diagonal(v)).collect(),
+        }
+    }
 }
 
 impl Gaussian {

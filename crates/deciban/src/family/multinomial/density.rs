@@ -56,6 +56,16 @@ impl MultinomialDensity {
         self.weights.get(word * self.classes..(word + 1) * self.classes).unwrap_or(&self.unseen)
     }
 
+    /// Σ n_j w_jc of the words of texts; `None` where more than their counts is asked for.
+    pub(super) fn log_likelihood(&self, class: usize, counts: impl Iterator<Item = f64>) -> Option<f64> {
+        if self.normalise || self.complement || self.width > 1 {
+            return None;
+        }
+        let known = |j: usize| j < self.words() || self.counts_unseen();
+        let counts = counts.enumerate().filter(|(j, n)| *n > 0.0 && known(*j));
+        Some(counts.map(|(j, n)| n * self.weights(j)[class]).sum())
+    }
+
     fn score_texts(&self, x: &Cells<'_>, texts: Texts<'_>, name: &str, out: &mut Tile) -> Result<()> {
         let unknown = self.counts_unseen().then_some(&self.unseen[..]);
         let table = WordTable { classes: self.classes, values: &self.weights, unknown };

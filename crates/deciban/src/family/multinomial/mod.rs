@@ -211,6 +211,10 @@ impl Family for Multinomial {
         }
     }
 
+    fn log_likelihood(&self, density: &MultinomialDensity, class: usize, rows: &WordCounts) -> Option<f64> {
+        density.log_likelihood(class, rows.counts())
+    }
+
     fn fit(&self, classes: &[WordCounts], names: Names<'_>) -> Result<MultinomialDensity> {
         self.check()?;
         let levels = names.levels.iter().copied().max().unwrap_or(0);

@@ -153,11 +153,10 @@ impl Logistic {
         Features::new(start.schema.columns(), moments.mean(), &variances)
     }
 
-    fn solve(&self, objective: &mut Penalised<'_, impl Engine>, start: &Start) -> Result<Solution> {
+    fn solve(&self, objective: &mut Penalised<'_, impl Engine>, start: &Start, theta: Vec<f64>) -> Result<Solution> {
         let outputs = outputs(objective.classes);
         let n = objective.features.len() + 1;
         let weight: f64 = start.weights.iter().sum();
-        let theta = self.first(n, outputs, &start.weights);
         let limits = Limits { gradient: self.tolerance * weight, iterations: self.iterations };
         let exact = theta.len() <= MOST_EXACT;
         let every = sampling(start.rows, theta.len());
@@ -208,21 +207,40 @@ fn sampling(rows: f64, weights: usize) -> usize {
     (rows / enough).clamp(1.0, 16.0) as usize
 }
 
-impl Learner for Logistic {
-    type Model = LogisticModel;
-
-    fn learn(&self, engine: &impl Engine) -> Result<LogisticModel> {
-        self.check()?;
-        let start = self.start(engine)?;
-        let classes = start.schema.classes().len();
+impl Logistic {
+    fn check_link(&self, classes: usize) -> Result<()> {
         if classes > 2 && self.link != Link::Logit {
             let message = format!("it needs two classes, and there are {classes}: give --model logistic");
             return Err(Error::parameter("--model", message));
         }
+        Ok(())
+    }
+
+    /// The models for several weight decays, each found from the one before: give them in descending
+    /// order.
+    pub fn path(&self, engine: &impl Engine, decays: &[f64]) -> Result<Vec<LogisticModel>> {
+        let start = self.start(engine)?;
+        let classes = start.schema.classes().len();
+        self.check_link(classes)?;
         let features = self.features(&start)?;
+        let mut theta = self.first(features.len() + 1, outputs(classes), &start.weights);
+        let mut models = Vec::new();
+        for &weight_decay in decays {
+            let learner = Logistic { weight_decay, ..self.clone() };
+            learner.check()?;
+            let model = learner.fit(engine, &start, &features, theta)?;
+            theta = model.theta().to_vec();
+            models.push(model);
+        }
+        Ok(models)
+    }
+
+    /// The model, found from these weights.
+    fn fit(&self, engine: &impl Engine, start: &Start, features: &Features, theta: Vec<f64>) -> Result<LogisticModel> {
+        let classes = start.schema.classes().len();
         let (link, decay) = (self.link, self.weight_decay);
-        let mut objective = Penalised { engine, features: &features, classes, link, decay, every: 1 };
-        let solution = self.solve(&mut objective, &start)?;
+        let mut objective = Penalised { engine, features, classes, link, decay, every: 1 };
+        let solution = self.solve(&mut objective, start, theta)?;
         objective.every = 1;
         let mut fit = Fit::new(self, &solution, &start.weights);
         let mut hessian = Matrix::zeros(0, 0);
@@ -237,7 +255,21 @@ impl Learner for Logistic {
             hessian = end.hessian;
         }
         let prior = Prior::from_weights(&start.weights)?;
-        LogisticModel::new(start.schema, features, self.link, solution.theta, prior, fit, hessian)
+        LogisticModel::new(start.schema.clone(), features.clone(), link, solution.theta, prior, fit, hessian)
+    }
+}
+
+impl Learner for Logistic {
+    type Model = LogisticModel;
+
+    fn learn(&self, engine: &impl Engine) -> Result<LogisticModel> {
+        self.check()?;
+        let start = self.start(engine)?;
+        let classes = start.schema.classes().len();
+        self.check_link(classes)?;
+        let features = self.features(&start)?;
+        let theta = self.first(features.len() + 1, outputs(classes), &start.weights);
+        self.fit(engine, &start, &features, theta)
     }
 }
 

@@ -1,0 +1,188 @@
+//! `deciban compare`, and `fit --model auto`.
+
+mod common;
+
+use common::{Folder, close, numbers, shared, texts, wine};
+use serde_json::Value;
+
+fn rows(told: &Value) -> Vec<Value> {
+    told.as_array().unwrap().clone()
+}
+
+#[test]
+fn ranked_by_log_loss_with_all_figures() {
+    let folder = Folder::new();
+    let wine = wine();
+    let told = folder.json(&["compare", &wine, "--target", "Type", "--json", "--folds", "5"]);
+    let losses: Vec<f64> = rows(&told).iter().map(|row| row["log_loss"].as_f64().unwrap()).collect();
+    assert!(losses.len() > 30 && losses.is_sorted());
+    for row in rows(&told) {
+        let confusion: Vec<Vec<f64>> = row["confusion"].as_array().unwrap().iter().map(numbers).collect();
+        let right: f64 = (0..3).map(|k| confusion[k][k]).sum();
+        let errors = row["errors"].as_f64().unwrap();
+        assert_eq!((row["rows"].as_f64(), right + errors), (Some(178.0), 178.0), "{row}");
+        close(row["error_rate"].as_f64().unwrap(), errors / 178.0, 1e-15);
+        close(row["expected_cost"].as_f64().unwrap(), errors / 178.0, 1e-15);
+        assert_eq!(texts(&row["classes"]), ["Barbera", "Barolo", "Grignolino"]);
+        assert!(row["brier"].as_f64().unwrap() < 1.0 && row["log_loss_error"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(rows(&told)[0]["worse_than_best"].as_f64(), Some(0.0));
+    // The same seed draws the same folds, another one others.
+    let without_time = |seed: &str| {
+        let options = ["compare", &wine, "--target", "Type", "--json", "--models", "gaussian", "--seed", seed];
+        let mut told = rows(&folder.json(&options));
+        told.iter_mut().for_each(|row| row["seconds"] = Value::Null);
+        told
+    };
+    assert_eq!(without_time("3"), without_time("3"));
+    assert_ne!(without_time("3"), without_time("4"));
+}
+
+#[test]
+fn the_table_and_the_best_model() {
+    let folder = Folder::new();
+    let options = ["compare", &wine(), "--target", "Type", "--models", "gaussian,logistic", "--top", "2"];
+    let (code, stdout, stderr) = folder.run(&[&options[..], &["-o", "best.deciban"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines[0].starts_with("model") && lines[0].ends_with("time"), "{stdout}");
+    assert!(lines[3].starts_with("... and "), "{stdout}");
+    assert!(lines[5].starts_with("The second is worse than the best by 0.0"), "{stdout}");
+    let name = lines[1].split("  ").next().unwrap();
+    assert_eq!(stderr.trim_end(), format!("best.deciban: {name}"));
+    // The name is what `fit` takes.
+    let fit: Vec<&str> = name.split(' ').collect();
+    let wine = wine();
+    folder.ok(&[&["fit", &wine, "--target", "Type", "-o", "again.deciban", "--model"], &fit[..]].concat());
+    let figures = |model: &str| folder.json(&["evaluate", model, &wine, "--json"])["log_loss"].as_f64().unwrap();
+    close(figures("best.deciban"), figures("again.deciban"), 1e-9);
+}
+
+#[test]
+fn two_classes_have_figures_of_their_evidence() {
+    let folder = Folder::new();
+    let options = ["compare", &wine(), "--target", "Type", "--versus-rest", "Barolo", "--columns", "Alcohol,Hue"];
+    for row in rows(&folder.json(&[&options[..], &["--json", "--models", "gaussian,naive-bayes"]].concat())) {
+        let figure = |name: &str| row[name].as_f64().unwrap();
+        assert!(figure("min_cllr") <= figure("cllr") && figure("auc") > 0.8 && figure("eer") < 0.3, "{row}");
+    }
+}
+
+#[test]
+fn leave_one_out_of_iris() {
+    let Some(iris) = shared("data/iris/iris.csv") else { return };
+    let folder = Folder::new();
+    let options = ["compare", &iris, "--target", "species", "--models", "gaussian", "--folds", "leave-one-out"];
+    let told = rows(&folder.json(&[&options[..], &["--json"]].concat()));
+    let errors = |covariance: &str| {
+        let name = format!("gaussian --covariance {covariance}");
+        told.iter().find(|row| row["model"] == name.as_str()).unwrap()["errors"].as_f64().unwrap()
+    };
+    assert_eq!([errors("tied"), errors("full"), errors("diagonal")], [3.0, 4.0, 7.0]);
+    let message = folder.fails(&[&options[..], &["--group", "sepal_width"]].concat());
+    assert!(message.starts_with("--folds leave-one-out: rows are left out one by one"), "{message}");
+}
+
+#[test]
+fn likelihood_ranks_without_scoring() {
+    let folder = Folder::new();
+    let told =
+        folder.json(&["compare", &wine(), "--target", "Type", "--models", "gaussian", "--by", "likelihood", "--json"]);
+    let means: Vec<f64> = rows(&told).iter().map(|row| row["log_likelihood"].as_f64().unwrap()).collect();
+    assert!(means.len() > 20 && means.is_sorted_by(|a, b| a >= b), "{means:?}");
+}
+
+/// Each patient has one class: who has seen other visits of a patient knows it.
+#[test]
+fn groups_and_given_folds() {
+    let folder = Folder::new();
+    let mut text = "x,id,patient,fold,sick\n".to_string();
+    for i in 0..120 {
+        let (patient, visit) = (i % 12, i / 12);
+        let sick = if patient % 2 == 0 { "yes" } else { "no" };
+        text += &format!("{},n{patient},p{patient},{},{sick}\n", (i * 37 % 101) as f64 / 10.0, visit % 4);
+    }
+    folder.write("visits.csv", &text);
+    let compare = |more: &[&str]| {
+        let options = ["compare", "visits.csv", "--target", "sick", "--models", "naive-bayes", "--json"];
+        rows(&folder.json(&[&options[..], more].concat()))[0].clone()
+    };
+    let errors = |row: &Value| row["errors"].as_f64().unwrap();
+    let apart = compare(&["--group", "patient", "--ignore", "fold", "--folds", "4"]);
+    let mixed = compare(&["--fold", "fold", "--ignore", "patient"]);
+    assert_eq!((apart["rows"].as_f64(), mixed["rows"].as_f64()), (Some(120.0), Some(120.0)));
+    assert_eq!(errors(&mixed), 0.0);
+    assert!(errors(&apart) > 30.0, "{}", errors(&apart));
+    let message = folder.fails(&["compare", "visits.csv", "--target", "sick", "--group", "pateint"]);
+    assert!(message.contains("--group or --fold"), "{message}");
+    let message = folder.fails(&["compare", "visits.csv", "--target", "sick", "--group", "patient", "--folds", "20"]);
+    assert_eq!(message, "--group: 12 groups are too few for 20 folds: give --folds 12");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let folder = Folder::new();
+    folder.write("holes.csv", "a,b,t\n1,2,x\n2,?,x\n3,1,x\n1.5,1,x\n4,5,y\n5,6,y\n6,4.5,y\n5.5,4,y\n");
+    let (code, stdout, stderr) = folder.run(&["compare", "holes.csv", "--target", "t", "--folds", "2"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("left out: gaussian --covariance full: ") && stderr.contains("missing"), "{stderr}");
+    assert!(stdout.contains("gaussian --covariance tied-diagonal"), "{stdout}");
+    folder.write("one.csv", "a,t\n1,x\n2,x\n3,x\n4,x\n");
+    let message = folder.fails(&["compare", "one.csv", "--target", "t", "--folds", "2"]);
+    assert!(message.contains("fewer than two classes of `t`"), "{message}");
+    let message = folder.fails(&["compare", "holes.csv", "--target", "t", "--models", "gauss"]);
+    assert!(message.starts_with("--models: there is no model `gauss`: there are gaussian,"), "{message}");
+    folder.write("rare.csv", "a,t\n1,x\n2,x\n3,x\n2.5,x\n4,y\n5,y\n6,y\n5.5,y\n9,z\n");
+    let (_, _, stderr) = folder.run(&["compare", "rare.csv", "--target", "t", "--folds", "2", "--models", "logistic"]);
+    assert!(stderr.contains("warning: 1 rows are of a class that the other folds do not have"), "{stderr}");
+}
+
+#[test]
+fn auto_chooses_by_cross_validation() {
+    let folder = Folder::new();
+    let fit = folder.json(&["fit", &wine(), "--target", "Type", "--model", "auto", "-o", "auto.deciban", "--json"]);
+    let compared = rows(&fit["compared"]);
+    assert_eq!(fit["chosen"], compared[0]["model"]);
+    let kind = fit["chosen"].as_str().unwrap().split(' ').next().unwrap();
+    assert_eq!(fit["model"], kind);
+    assert!(folder.json(&["evaluate", "auto.deciban", &wine(), "--json"])["errors"].as_f64().unwrap() <= 3.0);
+    // Options of a model choose it.
+    let fit = folder.json(&["fit", &wine(), "--target", "Type", "--model", "auto", "--weight-decay", "2", "--json"]);
+    assert_eq!((&fit["model"], &fit["chosen"]), (&Value::from("logistic"), &Value::Null));
+    let message = folder.fails(&["fit", &wine(), "--target", "Type", "--model", "auto", "--pseudo-count", "2"]);
+    assert!(message.contains("say what it is for"), "{message}");
+}
+
+/// The choice on the income of 32,561 people does for the 16,281 that nobody chose by.
+#[test]
+fn auto_on_adult() {
+    let Some(train) = shared("data/adult/adult.data.gz") else { return };
+    let folder = Folder::new();
+    let test = shared("data/adult/adult.test.gz").unwrap();
+    let unpack = |path: &str| {
+        let output = std::process::Command::new("gzip").args(["-dc", path]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let lines: Vec<String> = unpack(&test)
+        .lines()
+        .filter(|line| line.contains(','))
+        .map(|line| line.trim_end_matches('.').to_string())
+        .collect();
+    folder.write("test.csv", lines.join("\n"));
+    folder.ok(&["fit", &train, "--no-header", "--target", "c14", "--model", "auto", "-o", "adult.deciban"]);
+    let told = folder.json(&["evaluate", "adult.deciban", "test.csv", "--no-header", "--json"]);
+    assert_eq!(told["rows"], 16281);
+    assert!(told["error_rate"].as_f64().unwrap() <= 0.15, "{told}");
+}
+
+/// The first of the candidates of `auto` for texts, in ten folds.
+#[test]
+fn texts_in_ten_folds() {
+    let Some(spam) = shared("data/sms-spam/SMSSpamCollection") else { return };
+    let folder = Folder::new();
+    let read = [spam.as_str(), "--format", "tsv", "--no-header", "--no-quotes", "--target", "c0"];
+    let fit = folder.json(&[&["fit"], &read[..], &["--model", "auto", "--folds", "10", "--json"]].concat());
+    let best = &rows(&fit["compared"])[0];
+    assert_eq!(best["rows"].as_f64(), Some(5574.0));
+    assert!(best["error_rate"].as_f64().unwrap() <= 0.011, "{best}");
+}

@@ -1,0 +1,104 @@
+//! Candidates: learners with a name, and the statistics they have in common.
+
+use crate::data::Column;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::family::{AnyFamily, Family};
+use crate::learn::{Block, Generative, Learner, Logistic, Model};
+
+/// A model to be tried.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What tables call it.
+    pub name: String,
+    /// How it is learned.
+    pub recipe: Recipe,
+}
+
+/// How a candidate is learned.
+#[derive(Clone, Debug)]
+pub enum Recipe {
+    /// From statistics.
+    Generative(Generative),
+    /// By passes of its own.
+    Logistic(Logistic),
+}
+
+impl Candidate {
+    /// A generative candidate.
+    pub fn generative(name: impl Into<String>, learner: Generative) -> Self {
+        Candidate { name: name.into(), recipe: Recipe::Generative(learner) }
+    }
+
+    /// A linear candidate.
+    pub fn logistic(name: impl Into<String>, learner: Logistic) -> Self {
+        Candidate { name: name.into(), recipe: Recipe::Logistic(learner) }
+    }
+
+    /// The learner, if one pass of statistics is all it needs.
+    pub fn closed_form(&self, columns: &[Column]) -> Option<&Generative> {
+        match &self.recipe {
+            Recipe::Generative(learner) if learner.is_one_pass(columns) => Some(learner),
+            _ => None,
+        }
+    }
+
+    /// Learns the model from rows.
+    pub fn learn(&self, engine: &impl Engine) -> Result<Model> {
+        match &self.recipe {
+            Recipe::Generative(learner) => learner.learn(engine).map(Model::Generative),
+            Recipe::Logistic(learner) => learner.learn(engine).map(Model::Logistic),
+        }
+    }
+}
+
+/// The blocks whose statistics serve all closed-form candidates.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// The blocks, each only once.
+    pub blocks: Vec<Block>,
+    /// For each candidate where its blocks stand; `None` for candidates with passes of their own.
+    pub places: Vec<Option<Vec<usize>>>,
+}
+
+impl Shared {
+    /// What the candidates need together.
+    pub fn new(candidates: &[Candidate], columns: &[Column]) -> Self {
+        let mut shared = Shared::default();
+        for candidate in candidates {
+            let places = candidate.closed_form(columns).map(|learner| {
+                let blocks = learner.blocks().iter();
+                blocks.map(|block| shared.place(block)).collect()
+            });
+            shared.places.push(places);
+        }
+        shared
+    }
+
+    /// Where the statistic of a block stands, which is added if it is not there yet.
+    fn place(&mut self, block: &Block) -> usize {
+        let same = |known: &Block| known.columns == block.columns && same_statistic(&known.family, &block.family);
+        match self.blocks.iter().position(same) {
+            None => {
+                self.blocks.push(block.clone());
+                self.blocks.len() - 1
+            }
+            Some(place) => {
+                // Of Gaussians the one that keeps covariances serves both.
+                if matches!(&block.family, AnyFamily::Gaussian(family) if family.needs_full()) {
+                    self.blocks[place] = block.clone();
+                }
+                place
+            }
+        }
+    }
+}
+
+/// Whether the statistics of one family serve the other: they do not depend on pseudo-counts, nor on
+/// what a Gaussian is fitted to.
+fn same_statistic(a: &AnyFamily, b: &AnyFamily) -> bool {
+    match (a, b) {
+        (AnyFamily::Gaussian(_), AnyFamily::Gaussian(_)) => true,
+        _ => a.clone().with_pseudo_count(1.0) == b.clone().with_pseudo_count(1.0),
+    }
+}

@@ -1,0 +1,269 @@
+//! Cross-validation of many candidates, and their ranking.
+
+use super::candidate::{Candidate, Recipe, Shared};
+use super::fitted::{Fits, fit};
+use super::leave_one_out::LeaveOneOut;
+use super::score::{HeldRows, Score, Scored};
+use super::sums::{Judge, Sums};
+use super::{Folded, Folds, View};
+use crate::data::Schema;
+use crate::decision::Costs;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::learn::{Model, Statistics, Summarise};
+use crate::posterior::Prior;
+
+/// Above as many scores, single rows are not kept: what needs them is not told.
+const MOST_KEPT: f64 = 2e7;
+
+/// How candidates are compared.
+#[derive(Clone, Debug)]
+pub struct CrossValidation {
+    /// `None` leaves one row out at a time.
+    folds: Option<Folds>,
+    prior: Option<Prior>,
+    costs: Option<Costs>,
+}
+
+/// A candidate and what became of the rows it had not seen.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its number among the candidates.
+    pub candidate: usize,
+    /// Its name.
+    pub name: String,
+    /// The sums over all rows.
+    pub sums: Sums,
+    /// The sums of each fold.
+    pub folds: Vec<Sums>,
+    /// Seconds that fitting and scoring took, over all threads; shared work is divided.
+    pub seconds: f64,
+    /// Its number among the kept rows.
+    place: usize,
+    /// Its blocks among the statistics, if it is fitted from them.
+    blocks: Option<Vec<usize>>,
+}
+
+/// What a cross-validation found.
+#[derive(Debug)]
+pub struct Comparison {
+    costs: Costs,
+    ranked: Vec<Outcome>,
+    failed: Vec<(String, Error)>,
+    statistics: Statistics,
+    rows: HeldRows,
+}
+
+impl CrossValidation {
+    /// Compares by these folds, under the prior of the other folds and zero-one costs.
+    pub fn new(folds: Folds) -> Self {
+        CrossValidation { folds: Some(folds), prior: None, costs: None }
+    }
+
+    /// Leaves one row out at a time, exactly: closed-form candidates only.
+    pub fn leave_one_out() -> Self {
+        CrossValidation { folds: None, prior: None, costs: None }
+    }
+
+    /// Under another prior.
+    pub fn prior(self, prior: Prior) -> Self {
+        CrossValidation { prior: Some(prior), ..self }
+    }
+
+    /// Under other costs.
+    pub fn costs(self, costs: Costs) -> Self {
+        CrossValidation { costs: Some(costs), ..self }
+    }
+
+    /// Fits and scores all candidates. One that fails, since its numbers are too few or a cell is
+    /// missing, is told apart; the error of the first is returned if none is left.
+    pub fn run(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Comparison> {
+        let Some(folds) = &self.folds else { return self.each_row(engine, candidates) };
+        let columns = engine.schema()?.columns().to_vec();
+        let mut failed = Vec::new();
+        let mut alive: Vec<usize> = (0..candidates.len()).collect();
+        let of = |alive: &[usize]| alive.iter().map(|&c| candidates[c].clone()).collect::<Vec<_>>();
+        let mut shared = Shared::new(candidates, &columns);
+        let statistics = match self.statistics(engine, &shared) {
+            Ok(statistics) => statistics,
+            Err(error) => {
+                // A block that cannot take these rows fails alone.
+                let mut fails = |c: &usize| {
+                    let own = Shared::new(&candidates[*c..=*c], &columns);
+                    match self.statistics(engine, &own) {
+                        Ok(_) => true,
+                        Err(error) => {
+                            failed.push((candidates[*c].name.clone(), error));
+                            false
+                        }
+                    }
+                };
+                alive.retain(&mut fails);
+                if alive.is_empty() {
+                    return Err(error);
+                }
+                shared = Shared::new(&of(&alive), &columns);
+                self.statistics(engine, &shared)?
+            }
+        };
+        let fits = fit(&of(&alive), &shared, &statistics, engine, folds)?;
+        let Fits { folds: mut folds_models, failures, seconds } = fits;
+        let living: Vec<usize> = (0..alive.len()).filter(|&i| failures[i].is_none()).collect();
+        for (i, failure) in failures.into_iter().enumerate() {
+            if let Some(error) = failure {
+                failed.push((candidates[alive[i]].name.clone(), error));
+            }
+        }
+        if living.is_empty() {
+            return Err(failed.into_iter().next().map_or_else(no_candidates, |(_, error)| error));
+        }
+        folds_models.iter_mut().for_each(|models| models.keep(&living));
+        let (judge, costs, keep) = self.judge(&statistics, living.len())?;
+        let (folds, prior) = (folds.clone(), self.prior.clone());
+        let scored = engine.run(&Score { folds, models: folds_models, judge, prior, keep })?;
+        let places: Vec<(usize, usize)> = living.iter().map(|&i| (alive[i], i)).collect();
+        Ok(Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed))
+    }
+
+    /// The same, where every row is a fold of its own: closed-form candidates only.
+    fn each_row(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Comparison> {
+        let columns = engine.schema()?.columns().to_vec();
+        let mut failed = Vec::new();
+        let mut alive = Vec::new();
+        for (c, candidate) in candidates.iter().enumerate() {
+            let own = Shared::new(&candidates[c..=c], &columns);
+            // Each alone: one that cannot take these rows fails alone.
+            let fit = match LeaveOneOut::refuses(candidate, &columns) {
+                Some(error) => Err(error),
+                None => self.statistics(engine, &own).and_then(|statistics| {
+                    let Recipe::Generative(learner) = &candidate.recipe else { return Ok(()) };
+                    learner.fit(&statistics.select(own.places[0].as_deref().unwrap_or(&[]))).map(|_| ())
+                }),
+            };
+            match fit {
+                Ok(()) => alive.push(c),
+                Err(error) => failed.push((candidate.name.clone(), error)),
+            }
+        }
+        if alive.is_empty() {
+            return Err(failed.into_iter().next().map_or_else(no_candidates, |(_, error)| error));
+        }
+        let chosen: Vec<Candidate> = alive.iter().map(|&c| candidates[c].clone()).collect();
+        let shared = Shared::new(&chosen, &columns);
+        let statistics = self.statistics(engine, &shared)?;
+        let (judge, costs, keep) = self.judge(&statistics, chosen.len())?;
+        let pass = LeaveOneOut::new(&chosen, &shared, &statistics, judge, self.prior.clone(), keep)?;
+        let scored = engine.run(&pass)?;
+        let places: Vec<(usize, usize)> = alive.iter().enumerate().map(|(i, &c)| (c, i)).collect();
+        let seconds = vec![0.0; chosen.len()];
+        Ok(Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed))
+    }
+
+    fn judge(&self, statistics: &Statistics, candidates: usize) -> Result<(Judge, Costs, bool)> {
+        let classes = statistics.schema().classes();
+        let costs = self.costs.clone().unwrap_or_else(|| Costs::zero_one(classes));
+        let rows: f64 = statistics.summary().rows().iter().sum();
+        Ok((Judge::new(classes, costs.clone())?, costs, rows * candidates as f64 <= MOST_KEPT))
+    }
+
+    pub(super) fn statistics(&self, engine: &impl Engine, shared: &Shared) -> Result<Statistics> {
+        let blocks = shared.blocks.clone();
+        match &self.folds {
+            None => Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, engine),
+            Some(folds) => {
+                let pass = Summarise { blocks, folds: folds.count(), seed: 0 };
+                Statistics::collect(pass, &Folded::new(engine, View::all(folds)))
+            }
+        }
+    }
+}
+
+fn no_candidates() -> Error {
+    Error::parameter("--models", "there is no candidate to compare")
+}
+
+impl Comparison {
+    /// `places` holds, for each scored candidate, its number among all and among those with `seconds`
+    /// and blocks in `shared`.
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        candidates: &[Candidate],
+        places: &[(usize, usize)],
+        seconds: &[f64],
+        scored: Scored,
+        shared: Shared,
+        statistics: Statistics,
+        costs: Costs,
+        failed: Vec<(String, Error)>,
+    ) -> Self {
+        let outcome = |(place, &(candidate, i)): (usize, &(usize, usize))| Outcome {
+            candidate,
+            name: candidates[candidate].name.clone(),
+            sums: scored.total(place),
+            folds: scored.by_fold(place).to_vec(),
+            seconds: seconds[i] + scored.seconds(place),
+            blocks: shared.places[i].clone(),
+            place,
+        };
+        let mut ranked: Vec<Outcome> = places.iter().enumerate().map(outcome).collect();
+        // Candidates stay in the order given where nothing tells them apart.
+        let key = |o: &Outcome| (o.sums.log_loss(), o.sums.errors);
+        ranked.sort_by(|a, b| key(a).0.total_cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+        Comparison { costs, ranked, failed, statistics, rows: scored.into_rows() }
+    }
+
+    /// The columns and classes.
+    pub fn schema(&self) -> &Schema {
+        self.statistics.schema()
+    }
+
+    /// The costs that decided.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// The candidates by log loss, the best first.
+    pub fn ranked(&self) -> &[Outcome] {
+        &self.ranked
+    }
+
+    /// The candidates that could not be fitted, and why.
+    pub fn failed(&self) -> &[(String, Error)] {
+        &self.failed
+    }
+
+    /// What became of single rows; empty where there are too many.
+    pub fn rows(&self) -> &HeldRows {
+        &self.rows
+    }
+
+    /// Single rows of an outcome: losses, errors and, of two classes, log-likelihood ratios.
+    pub fn rows_of(&self, outcome: &Outcome) -> (&[f64], &[u8], &[f64]) {
+        let rows = &self.rows;
+        (&rows.losses[outcome.place], &rows.errors[outcome.place], &rows.llrs[outcome.place])
+    }
+
+    /// By how much the log loss of `a` exceeds that of `b`, and the standard error of that: the rows
+    /// are the same, so it is much smaller than the errors of both. `None` where rows are not kept.
+    pub fn difference(&self, a: &Outcome, b: &Outcome) -> Option<(f64, f64)> {
+        let (x, y) = (self.rows_of(a).0, self.rows_of(b).0);
+        let rows = x.iter().zip(y).zip(&self.rows.weights).filter(|((x, y), _)| x.is_finite() && y.is_finite());
+        let differences: Vec<(f64, f64)> = rows.map(|((x, y), w)| (x - y, *w)).collect();
+        let weight: f64 = differences.iter().map(|(_, w)| w).sum();
+        let mean = differences.iter().map(|(d, w)| w * d).sum::<f64>() / weight;
+        let square: f64 = differences.iter().map(|(d, w)| (w * (d - mean)).powi(2)).sum();
+        mean.is_finite().then_some((mean, square.sqrt() / weight))
+    }
+
+    /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
+    /// others by passes on `engine`.
+    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+        let candidate = &candidates[outcome.candidate];
+        match (&candidate.recipe, &outcome.blocks) {
+            (Recipe::Generative(learner), Some(blocks)) => {
+                learner.fit(&self.statistics.select(blocks)).map(Model::Generative)
+            }
+            _ => candidate.learn(engine),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Which candidates there are for the columns of a table.
+//!
+//! | columns | candidates |
+//! |---|---|
+//! | numbers | Gaussians of all structures, shrunken, pooled, after PCA and LDA |
+//! | any | naive Bayes: numbers apart, jointly, or in histograms; pseudo-counts |
+//! | categories, flags and numbers in bins | table, tree |
+//! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
+//! | any | logistic with several weight decays |
+//!
+//! Names are the options of `fit`, so that what wins can be had again.
+
+use super::Candidate;
+use crate::data::{Column, Kind, Profile};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use crate::family::{AnyFamily, Family};
+use crate::learn::{Block, Generative, Logistic, NaiveBayes, blocks};
+use crate::transform::{Binning, Step};
+
+/// The kinds of models that can be compared.
+pub const MODELS: [&str; 7] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic"];
+
+/// More columns than this get no full covariance of all of them.
+const MOST_JOINT: usize = 128;
+
+/// A table with more cells of categories than this is hopeless.
+const MOST_CELLS: f64 = 1e4;
+
+/// What a table's columns are, in short.
+struct Kinds {
+    numbers: usize,
+    counts: usize,
+    categories: usize,
+    texts: usize,
+}
+
+impl Kinds {
+    fn of(columns: &[Column]) -> Self {
+        let count = |kinds: &[Kind]| columns.iter().filter(|c| kinds.contains(&c.kind)).count();
+        Kinds {
+            numbers: count(&[Kind::Number]),
+            counts: count(&[Kind::Count]),
+            categories: count(&[Kind::Category, Kind::Flag]),
+            texts: count(&[Kind::Text]),
+        }
+    }
+
+    fn only_numbers(&self) -> bool {
+        self.counts + self.categories + self.texts == 0
+    }
+}
+
+/// All candidates of the named kinds of models; of every kind that fits the columns if none is named.
+pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candidate>> {
+    let (schema, profiles) = (engine.schema()?, engine.profiles()?);
+    let (columns, classes) = (schema.columns(), schema.classes().len());
+    if let Some(unknown) = models.iter().find(|name| !MODELS.contains(&name.as_str())) {
+        let message = format!("there is no model `{unknown}`: there are {}", MODELS.join(", "));
+        return Err(Error::parameter("--models", message));
+    }
+    let mut all = Vec::new();
+    for model in MODELS {
+        if models.is_empty() || models.iter().any(|name| name == model) {
+            // Numbers that nobody called counts are none.
+            let counts = ["bernoulli", "multinomial"].contains(&model);
+            if models.is_empty() && counts && columns.iter().any(|c| c.kind == Kind::Number) {
+                continue;
+            }
+            let made = of_model(model, columns, &profiles, classes);
+            match made {
+                Err(error) if !models.is_empty() => return Err(error),
+                made => all.extend(made.unwrap_or_default()),
+            }
+        }
+    }
+    match all.is_empty() {
+        true => Err(Error::parameter("--models", "none of these models fits the columns")),
+        false => Ok(all),
+    }
+}
+
+/// A few candidates that are quick to compare: what `--model auto` chooses from.
+pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
+    let (schema, profiles) = (engine.schema()?, engine.profiles()?);
+    let columns = schema.columns();
+    let kinds = Kinds::of(columns);
+    let mut all = Vec::new();
+    if kinds.only_numbers() {
+        let auto = |covariance: Structure| {
+            let pooling = if covariance.is_tied() { Strength::Fixed(0.0) } else { Strength::Auto };
+            let steps = vec![Step::Standardise];
+            Gaussian { covariance, shrinkage: Strength::Auto, pooling, steps, ..Gaussian::default() }
+        };
+        let plain = |covariance: Structure| Gaussian { covariance, ..Gaussian::default() };
+        let mut families = vec![plain(Structure::Diagonal)];
+        match kinds.numbers <= MOST_JOINT {
+            true => families.extend([plain(Structure::Full), plain(Structure::Tied)]),
+            false => {
+                families.extend([50, 100].map(|n| Gaussian { steps: vec![Step::Pca(n)], ..plain(Structure::Full) }))
+            }
+        }
+        if kinds.numbers <= 32 {
+            families.extend([auto(Structure::Full), auto(Structure::Tied)]);
+        }
+        all.extend(families.into_iter().map(|family| gaussian(columns, family)).collect::<Result<Vec<_>>>()?);
+    }
+    if !kinds.only_numbers() && kinds.texts == 0 {
+        all.push(naive_bayes(columns, &profiles, NaiveBayes { pseudo_count: 1.0, ..NaiveBayes::default() })?);
+        all.extend(histograms(columns, 1.0)?);
+    }
+    if kinds.texts > 0 && kinds.categories == 0 {
+        all.extend(counted("bernoulli", columns, &[0.01, 0.1])?);
+        all.extend(counted("multinomial", columns, &[0.1, 0.5, 1.0])?);
+    } else if kinds.texts > 0 {
+        all.extend(of_model("naive-bayes", columns, &profiles, 0)?);
+    }
+    // Texts have too many features for a quick look at their weights.
+    if kinds.texts == 0 {
+        all.push(logistic(1.0));
+    }
+    Ok(all)
+}
+
+fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usize) -> Result<Vec<Candidate>> {
+    let kinds = Kinds::of(columns);
+    match model {
+        "gaussian" => gaussians(columns, classes).into_iter().map(|family| gaussian(columns, family)).collect(),
+        "naive-bayes" if kinds.only_numbers() => histograms(columns, 1.0).map(|c| c.into_iter().collect()),
+        "naive-bayes" => {
+            let mut all = Vec::new();
+            for pseudo_count in [0.1, 1.0] {
+                all.push(naive_bayes(columns, profiles, NaiveBayes { pseudo_count, ..NaiveBayes::default() })?);
+                all.extend(histograms(columns, pseudo_count)?);
+            }
+            if (2..=MOST_JOINT).contains(&kinds.numbers) {
+                for covariance in [Structure::Full, Structure::Tied] {
+                    let gaussian = Gaussian { covariance, ..Gaussian::default() };
+                    let joint = NaiveBayes { gaussian, joint_numbers: true, pseudo_count: 1.0, families: Vec::new() };
+                    all.push(naive_bayes(columns, profiles, joint)?);
+                }
+            }
+            Ok(all)
+        }
+        "bernoulli" | "multinomial" => counted(model, columns, &[0.01, 0.1, 0.5, 1.0]),
+        "table" => {
+            let cells: f64 = columns.iter().map(|c| c.levels.len().max(1) as f64).product();
+            match cells * 4f64.powi((kinds.numbers + kinds.counts) as i32) > MOST_CELLS {
+                true => Err(Error::parameter("--models", "a table of all columns has too many cells: give tree")),
+                false => binned(model, columns),
+            }
+        }
+        "tree" => binned(model, columns),
+        _ => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(logistic).into()),
+    }
+}
+
+/// Gaussians of all structures; shrinkage is told in standard deviations.
+fn gaussians(columns: &[Column], classes: usize) -> Vec<Gaussian> {
+    let d = columns.len();
+    let plain = |covariance: Structure| Gaussian { covariance, ..Gaussian::default() };
+    let mut all = Vec::new();
+    if d <= MOST_JOINT {
+        for covariance in [Structure::Full, Structure::Tied] {
+            let poolings: &[f64] = if covariance.is_tied() { &[0.0] } else { &[0.0, 0.25, 0.5, 0.75] };
+            for &lambda in poolings {
+                for gamma in [0.0, 1e-3, 0.01, 0.1, 0.3] {
+                    let (shrinkage, pooling) = (Strength::Fixed(gamma), Strength::Fixed(lambda));
+                    let steps = if gamma > 0.0 { vec![Step::Standardise] } else { Vec::new() };
+                    all.push(Gaussian { shrinkage, pooling, steps, ..plain(covariance) });
+                }
+            }
+            all.push(Gaussian { estimator: Estimator::Bayes, ..plain(covariance) });
+        }
+    }
+    let narrow = [Structure::Diagonal, Structure::TiedDiagonal, Structure::Spherical, Structure::TiedSpherical];
+    all.extend(narrow.map(plain));
+    let mut dimensions: Vec<usize> = match d {
+        ..=MOST_JOINT => vec![d / 8, d / 4, d / 2],
+        _ => vec![10, 20, 50, 100],
+    };
+    dimensions.dedup();
+    for n in dimensions.into_iter().filter(|&n| n >= 2) {
+        for covariance in [Structure::Full, Structure::Tied] {
+            all.push(Gaussian { steps: vec![Step::Standardise, Step::Pca(n)], ..plain(covariance) });
+        }
+    }
+    if classes > 2 && d > classes && d <= MOST_JOINT {
+        for n in [2, classes - 1] {
+            all.push(Gaussian { steps: vec![Step::Lda(n)], ..plain(Structure::Full) });
+        }
+    }
+    all.dedup();
+    all
+}
+
+fn gaussian(columns: &[Column], family: Gaussian) -> Result<Candidate> {
+    let name = format!("gaussian{}", options(&family));
+    let open = family.shrinkage == Strength::Auto || family.pooling == Strength::Auto;
+    let learner = Generative::gaussian(columns, family)?;
+    Ok(Candidate::generative(name, if open { learner.folds(5, 0) } else { learner }))
+}
+
+/// A Gaussian's hyper-parameters as options of the command line.
+fn options(family: &Gaussian) -> String {
+    let name = |list: &[(&'static str, Structure)]| list.iter().find(|(_, s)| *s == family.covariance).map(|(n, _)| *n);
+    let mut text = format!(" --covariance {}", name(&Structure::ALL).unwrap_or_default());
+    if family.estimator == Estimator::Bayes {
+        text += " --estimator bayes";
+    }
+    for (option, strength) in [("shrinkage", family.shrinkage), ("pooling", family.pooling)] {
+        if strength != Strength::Fixed(0.0) {
+            text += &format!(" --{option} {strength}");
+        }
+    }
+    for step in &family.steps {
+        text += &match step {
+            Step::Standardise => " --standardise".to_string(),
+            Step::Pca(n) => format!(" --pca {n}"),
+            Step::Lda(n) => format!(" --lda {n}"),
+        };
+    }
+    text
+}
+
+fn naive_bayes(columns: &[Column], profiles: &[Profile], mut bayes: NaiveBayes) -> Result<Candidate> {
+    bayes.settle(columns, profiles);
+    let joint = match (bayes.joint_numbers, bayes.gaussian.covariance.is_tied()) {
+        (false, _) => "",
+        (true, false) => " --joint-numbers",
+        (true, true) => " --joint-numbers --covariance tied",
+    };
+    let name = format!("naive-bayes --pseudo-count {}{joint}", bayes.pseudo_count);
+    Ok(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?)))
+}
+
+/// Naive Bayes with every number in a histogram, if there are numbers.
+fn histograms(columns: &[Column], pseudo_count: f64) -> Result<Option<Candidate>> {
+    let numbers: Vec<&Column> = columns.iter().filter(|c| c.kind == Kind::Number).collect();
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    let histogram = AnyFamily::named("histogram")?;
+    let families = numbers.iter().map(|c| (c.name.clone(), histogram.clone())).collect();
+    let bayes = NaiveBayes { pseudo_count, families, ..NaiveBayes::default() };
+    let name = format!("naive-bayes --pseudo-count {pseudo_count}, numbers by histogram");
+    Ok(Some(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?))))
+}
+
+fn counted(model: &str, columns: &[Column], pseudo_counts: &[f64]) -> Result<Vec<Candidate>> {
+    let candidate = |&pseudo_count: &f64| {
+        let blocks = blocks::counted(columns, &AnyFamily::named(model)?.with_pseudo_count(pseudo_count))?;
+        Ok(Candidate::generative(format!("{model} --pseudo-count {pseudo_count}"), Generative::of_blocks(blocks)))
+    };
+    pseudo_counts.iter().map(candidate).collect()
+}
+
+fn binned(model: &str, columns: &[Column]) -> Result<Vec<Candidate>> {
+    let blocks: Vec<Block> = blocks::together(columns, &AnyFamily::named(model)?.with_pseudo_count(1.0))?;
+    Ok(vec![Candidate::generative(model, Generative::of_blocks(blocks).discretise(Binning::Mdl))])
+}
+
+fn logistic(weight_decay: f64) -> Candidate {
+    let name = format!("logistic --weight-decay {weight_decay}");
+    Candidate::logistic(name, Logistic { weight_decay, ..Logistic::default() })
+}

@@ -1,0 +1,50 @@
+//! Choosing a model: every candidate is judged by rows that it has not learned from.
+//!
+//! Rows are dealt into [`Folds`]. One pass leaves statistics per fold and class, from which all
+//! closed-form candidates are fitted without each fold; others learn by passes of their own on a
+//! [`View`] that lacks the fold. One more pass scores every row by all candidates at once.
+//!
+//! ```
+//! use deciban::data::{Batch, Schema};
+//! use deciban::engine::Memory;
+//! use deciban::family::gaussian::{Gaussian, Structure};
+//! use deciban::learn::Generative;
+//! use deciban::select::{Candidate, CrossValidation, Folds};
+//!
+//! let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
+//! let heights = [155.0, 160.0, 162.0, 165.0, 168.0, 168.0, 173.0, 175.0, 178.0, 183.0];
+//! let rows = Batch::new(10).column(&heights[..])?.classes(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1])?;
+//! let engine = Memory::new(schema.clone(), rows)?;
+//!
+//! let candidate = |name: &str, covariance| {
+//!     let family = Gaussian { covariance, ..Gaussian::default() };
+//!     Ok::<_, deciban::Error>(Candidate::generative(name, Generative::gaussian(schema.columns(), family)?))
+//! };
+//! let candidates = [candidate("own variances", Structure::Full)?, candidate("one variance", Structure::Tied)?];
+//! let folds = Folds::stratified(&engine, 5, 0)?;
+//! let comparison = CrossValidation::new(folds).run(&engine, &candidates)?;
+//! let best = &comparison.ranked()[0];
+//! assert_eq!((best.name.as_str(), best.sums.rows), ("one variance", 10.0));
+//! # Ok::<(), deciban::Error>(())
+//! ```
+
+mod candidate;
+mod compare;
+mod fitted;
+mod folds;
+pub mod grid;
+mod leave_one_out;
+mod likelihood;
+mod score;
+mod sums;
+mod view;
+
+pub use candidate::{Candidate, Recipe};
+pub use compare::{Comparison, CrossValidation, Outcome};
+pub use fitted::{FoldModels, Scorer};
+pub use folds::{Count, Counts, Draw, Draws, Folds};
+pub use leave_one_out::LeaveOneOut;
+pub use likelihood::Likelihoods;
+pub use score::{HeldRows, Score, Scored};
+pub use sums::{Judge, Sums, Verdict};
+pub use view::{Folded, View, Viewed};

@@ -1,0 +1,129 @@
+//! An engine seen through folds: its batches carry the folds of a rule, and rows of one fold, or of
+//! classes that are left out, have no label. So any learner learns without a fold, by its own passes.
+
+use super::Folds;
+use crate::data::{Batch, MISSING, Profile, Schema};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::file::{Archive, Stored};
+use crate::pass::Pass;
+
+/// What is seen of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    folds: Folds,
+    /// The fold that is left out.
+    without: Option<u32>,
+    /// The classes that are seen, by their codes, in the order of their new codes.
+    classes: Option<Vec<usize>>,
+}
+
+impl View {
+    /// All rows, each with its fold.
+    pub fn all(folds: &Folds) -> Self {
+        View { folds: folds.clone(), without: None, classes: None }
+    }
+
+    /// The rows of all folds but one; the classes that are left have new codes, 0, 1, ...
+    pub fn without(folds: &Folds, fold: usize, classes: &[usize]) -> Self {
+        View { folds: folds.clone(), without: Some(fold as u32), classes: Some(classes.to_vec()) }
+    }
+
+    fn show<R>(&self, batch: &Batch<'_>, body: impl FnOnce(&Batch<'_>) -> Result<R>) -> Result<R> {
+        let folds = self.folds.of(batch)?;
+        let Some(held) = self.without else { return body(&batch.clone().folds(&folds)?) };
+        let labels = batch.labels().unwrap_or(&[]);
+        let code = |class: u32| match &self.classes {
+            None => class,
+            Some(classes) => classes.iter().position(|&c| c == class as usize).map_or(MISSING, |code| code as u32),
+        };
+        let seen = |(&class, &fold): (&u32, &u32)| if fold == held { MISSING } else { code(class) };
+        let labels: Vec<u32> = labels.iter().zip(&folds).map(seen).collect();
+        // What looks at rows without their labels sees them without weight.
+        let weight = |row: usize| match (labels[row], batch.row_weights()) {
+            (MISSING, _) => 0.0,
+            (_, Some(weights)) => weights[row],
+            (_, None) => 1.0,
+        };
+        let weights: Vec<f64> = (0..batch.rows()).map(weight).collect();
+        body(&batch.clone().folds(&folds)?.classes(&labels)?.weights(&weights)?)
+    }
+}
+
+/// An engine with a view of its rows.
+pub struct Folded<'a, E: Engine> {
+    engine: &'a E,
+    view: View,
+}
+
+impl<'a, E: Engine> Folded<'a, E> {
+    /// The engine's rows as `view` shows them.
+    pub fn new(engine: &'a E, view: View) -> Self {
+        Folded { engine, view }
+    }
+}
+
+impl<E: Engine> Engine for Folded<'_, E> {
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+        self.engine.run(&Viewed::new(pass.clone(), self.view.clone()))
+    }
+
+    fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
+        self.engine.sweep(&mut |batch| self.view.show(batch, &mut *visit))
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>> {
+        self.engine.profiles()
+    }
+
+    fn schema(&self) -> Result<Schema> {
+        let schema = self.engine.schema()?;
+        match &self.view.classes {
+            None => Ok(schema),
+            Some(classes) => schema.with_classes(classes.iter().map(|&c| schema.classes()[c].clone()).collect()),
+        }
+    }
+}
+
+/// A pass over what a view shows.
+#[derive(Clone, Debug)]
+pub struct Viewed<P> {
+    pass: P,
+    view: View,
+}
+
+impl<P> Viewed<P> {
+    /// The pass over what `view` shows.
+    pub fn new(pass: P, view: View) -> Self {
+        Viewed { pass, view }
+    }
+}
+
+impl<P: Pass> Pass for Viewed<P> {
+    const NAME: &'static str = "view";
+    type Statistic = P::Statistic;
+
+    fn empty(&self) -> P::Statistic {
+        self.pass.empty()
+    }
+
+    fn size(&self) -> usize {
+        self.pass.size()
+    }
+
+    fn observe(&self, statistic: &mut P::Statistic, batch: &Batch<'_>) -> Result<()> {
+        self.view.show(batch, |batch| self.pass.observe(statistic, batch))
+    }
+}
+
+impl<P: Pass> Stored for Viewed<P> {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(&format!("{name}.view"), &(&self.view.folds, self.view.without, &self.view.classes))?;
+        self.pass.store(archive, name)
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (folds, without, classes) = archive.json(&format!("{name}.view"))?;
+        Ok(Viewed { pass: P::load(archive, name)?, view: View { folds, without, classes } })
+    }
+}

@@ -1,0 +1,511 @@
+//! Cross-validation from one pass of statistics gives what refitting and scoring fold by fold gives,
+//! and leave-one-out what refitting without each row gives.
+
+mod common;
+
+use common::Table;
+use deciban::data::{Batch, Column, Kind, MISSING, Schema};
+use deciban::engine::{Engine, Memory};
+use deciban::family::AnyFamily;
+use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes, blocks};
+use deciban::numerics::Random;
+use deciban::pass::{from_bytes, to_bytes};
+use deciban::select::{Candidate, CrossValidation, Folds, Sums, grid};
+use deciban::transform::{Binning, Step};
+
+/// What a naive loop adds up: errors, −ln p(true), squared distance.
+#[derive(Debug, Default)]
+struct Naive {
+    errors: f64,
+    loss: f64,
+    brier: f64,
+}
+
+impl Naive {
+    fn add(&mut self, posterior: &[f64], truth: usize) {
+        let best = (0..posterior.len()).reduce(|a, b| if posterior[b] > posterior[a] { b } else { a }).unwrap();
+        self.errors += f64::from(u8::from(best != truth));
+        self.loss -= posterior[truth].ln();
+        let square = |(k, p): (usize, &f64)| (p - if k == truth { 1.0 } else { 0.0 }).powi(2);
+        self.brier += posterior.iter().enumerate().map(square).sum::<f64>();
+    }
+
+    fn check(&self, sums: &Sums, what: &str) {
+        assert_eq!(self.errors, sums.errors, "{what}");
+        assert!((self.loss - sums.loss).abs() <= 1e-9 * self.loss.max(1.0), "{what}: {} {}", self.loss, sums.loss);
+        assert!((self.brier - sums.brier).abs() <= 1e-9, "{what}: {} {}", self.brier, sums.brier);
+    }
+}
+
+/// Three overlapping classes in four columns, by default 40, 60 and 80 rows.
+fn clouds(seed: u64, sizes: [usize; 3]) -> Table {
+    let mut random = Random::new(seed);
+    let mut rows = Vec::new();
+    for (class, &n) in sizes.iter().enumerate() {
+        for _ in 0..n {
+            let z: Vec<f64> = (0..4).map(|_| random.normal()).collect();
+            let k = class as f64;
+            rows.push((
+                [z[0] + k, z[1] * (1.0 + k) - k, 10.0 + z[2] + 0.8 * z[0], z[3] * 3.0 + 0.5 * z[1]],
+                class as u32,
+            ));
+        }
+    }
+    Table::of(&rows)
+}
+
+/// The candidate learned on the rows of the other folds, and its rows scored, fold by fold.
+fn naive(table: &Table, fold: &[u32], folds: u32, candidate: &Candidate) -> Naive {
+    let mut sums = Naive::default();
+    for held in 0..folds {
+        let model = candidate.learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+        let rows = table.filter(|i| fold[i] == held);
+        let posterior = model.evidence(&rows.batch()).unwrap().posterior(model.prior());
+        (0..rows.rows()).for_each(|i| sums.add(&posterior.row(i), rows.labels[i] as usize));
+    }
+    sums
+}
+
+fn gaussians(table: &Table) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for (name, covariance) in Structure::ALL {
+        for gamma in [0.0, 0.05, 0.5] {
+            for estimator in [Estimator::Ml, Estimator::Unbiased] {
+                let shrinkage = Strength::Fixed(gamma);
+                let family = Gaussian { covariance, shrinkage, estimator, ..Gaussian::default() };
+                all.push(Candidate::generative(format!("{name} {gamma} {estimator:?}"), table.learner(family)));
+            }
+        }
+    }
+    for steps in [vec![Step::Standardise, Step::Pca(2)], vec![Step::Lda(2)]] {
+        let family = Gaussian { steps: steps.clone(), ..Gaussian::default() };
+        all.push(Candidate::generative(format!("{steps:?}"), table.learner(family)));
+    }
+    let bayes = Gaussian { estimator: Estimator::Bayes, ..Gaussian::default() };
+    all.push(Candidate::generative("bayes", table.learner(bayes)));
+    let pooled = Gaussian { pooling: Strength::Fixed(0.4), shrinkage: Strength::Fixed(0.1), ..Gaussian::default() };
+    all.push(Candidate::generative("pooled", table.learner(pooled)));
+    all
+}
+
+#[test]
+fn every_candidate_equals_a_loop_of_refits() {
+    let table = clouds(1, [40, 60, 80]);
+    let engine = table.memory();
+    let mut candidates = gaussians(&table);
+    let open = Gaussian { pooling: Strength::Auto, shrinkage: Strength::Auto, ..Gaussian::default() };
+    let gaussianised = table.learner(Gaussian::default()).gaussianise(true);
+    let tree = blocks::together(table.schema().columns(), &AnyFamily::named("tree").unwrap()).unwrap();
+    candidates.push(Candidate::generative("gaussianised", gaussianised));
+    candidates.push(Candidate::generative("tree", Generative::of_blocks(tree).discretise(Binning::Mdl)));
+    for weight_decay in [0.1, 10.0, 1.0] {
+        let learner = Logistic { weight_decay, tolerance: 1e-12, ..Logistic::default() };
+        candidates.push(Candidate::logistic(format!("logistic {weight_decay}"), learner));
+    }
+    let folds = Folds::stratified(&engine, 5, 3).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let comparison = CrossValidation::new(folds.clone()).run(&engine, &candidates).unwrap();
+    assert!(comparison.failed().is_empty(), "{:?}", comparison.failed());
+    assert_eq!(comparison.ranked().len(), candidates.len());
+    assert!(comparison.ranked().is_sorted_by(|a, b| a.sums.log_loss() <= b.sums.log_loss()));
+    for outcome in comparison.ranked() {
+        naive(&table, &fold, 5, &candidates[outcome.candidate]).check(&outcome.sums, &outcome.name);
+        let counted: f64 = outcome.sums.confusion(3).iter().flat_map(|row| row.iter()).sum();
+        assert_eq!((outcome.sums.rows, counted), (180.0, 180.0));
+    }
+    // What is left open is settled by the other folds among themselves.
+    let open = [Candidate::generative("auto", table.learner(open).folds(4, 0))];
+    let outcome = &CrossValidation::new(folds).run(&engine, &open).unwrap().ranked()[0].sums.clone();
+    let mut sums = Naive::default();
+    for held in 0..5 {
+        let others: Vec<u32> = fold.iter().copied().filter(|f| *f != held).map(|f| f - u32::from(f > held)).collect();
+        let part = table.filter(|i| fold[i] != held);
+        let engine = Memory::new(part.schema(), part.batch().folds(&others).unwrap()).unwrap();
+        let model = open[0].learn(&engine).unwrap();
+        let rows = table.filter(|i| fold[i] == held);
+        let posterior = model.evidence(&rows.batch()).unwrap().posterior(model.prior());
+        (0..rows.rows()).for_each(|i| sums.add(&posterior.row(i), rows.labels[i] as usize));
+    }
+    sums.check(outcome, "auto");
+}
+
+#[test]
+fn the_winner_is_fitted_to_all_rows() {
+    let table = clouds(2, [30, 30, 30]);
+    let engine = table.memory();
+    let candidates = gaussians(&table);
+    let comparison = CrossValidation::new(Folds::stratified(&engine, 3, 0).unwrap()).run(&engine, &candidates).unwrap();
+    let best = &comparison.ranked()[0];
+    let refitted = comparison.refit(best, &candidates, &engine).unwrap();
+    let direct = candidates[best.candidate].learn(&engine).unwrap();
+    let evidence = |model: &Model| model.evidence(&table.batch()).unwrap();
+    let (a, b) = (evidence(&refitted), evidence(&direct));
+    assert!(a.values().iter().zip(b.values()).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)));
+}
+
+#[test]
+fn threads_and_seeds() {
+    let table = clouds(3, [50, 50, 50]);
+    let candidates = gaussians(&table);
+    let losses = |seed: u64, threads: usize| {
+        let pool = rayon_pool(threads);
+        pool.install(|| {
+            let engine = table.memory();
+            let folds = Folds::stratified(&engine, 4, seed).unwrap();
+            let comparison = CrossValidation::new(folds).run(&engine, &candidates).unwrap();
+            comparison.ranked().iter().map(|o| (o.candidate, o.sums.loss.to_bits())).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(losses(1, 1), losses(1, 4));
+    assert_ne!(losses(1, 1), losses(2, 1));
+}
+
+fn rayon_pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+#[test]
+fn classes_with_fewer_rows_than_folds() {
+    // One row of z: no other fold has the class, whichever fold it is in.
+    let table = clouds(4, [40, 40, 1]);
+    let engine = table.memory();
+    let mut candidates = vec![Candidate::generative(
+        "tied",
+        table.learner(Gaussian { covariance: Structure::Tied, ..Gaussian::default() }),
+    )];
+    candidates.push(Candidate::logistic("logistic", Logistic::default()));
+    candidates.push(Candidate::generative("full", table.learner(Gaussian::default())));
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let comparison = CrossValidation::new(folds.clone()).run(&engine, &candidates).unwrap();
+    // The row of z has no covariance of its own where it is learned from.
+    assert_eq!(comparison.failed().len(), 1);
+    assert!(comparison.failed()[0].1.to_string().contains("class `z`"), "{}", comparison.failed()[0].1);
+    for outcome in comparison.ranked() {
+        assert_eq!((outcome.sums.rows, outcome.sums.unseen, outcome.sums.scored), (81.0, 1.0, 80.0));
+        assert!(outcome.sums.log_loss().is_finite() && outcome.sums.errors >= 1.0);
+    }
+    // Three rows of z are in three folds.
+    let table = clouds(4, [40, 40, 3]);
+    let folds = Folds::stratified(&table.memory(), 5, 0).unwrap().of(&table.batch()).unwrap();
+    let mut of_z: Vec<u32> = folds.iter().zip(&table.labels).filter(|(_, c)| **c == 2).map(|(f, _)| *f).collect();
+    of_z.sort_unstable();
+    of_z.dedup();
+    assert_eq!(of_z.len(), 3);
+}
+
+#[test]
+fn one_class_is_an_error() {
+    let table = clouds(5, [20, 0, 0]).filter(|_| true);
+    let schema = Schema::numbers(&table.columns, "class", &["x".to_string()]).unwrap();
+    let engine = Memory::new(schema, table.batch()).unwrap();
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let candidates = [Candidate::generative("full", table.learner(Gaussian::default()))];
+    let error = CrossValidation::new(folds).run(&engine, &candidates).unwrap_err().to_string();
+    assert!(error.contains("fewer than two classes"), "{error}");
+}
+
+/// Categories with missing cells, numbers with missing cells, and weights.
+#[test]
+fn mixed_columns_with_missing_cells_and_weights() {
+    let mut random = Random::new(6);
+    let n = 200;
+    let labels: Vec<u32> = (0..n).map(|_| random.below(2) as u32).collect();
+    let numbers: Vec<f64> =
+        (0..n).map(|i| if random.below(7) == 0 { f64::NAN } else { random.normal() + f64::from(labels[i]) }).collect();
+    let codes: Vec<u32> = (0..n)
+        .map(|i| match random.below(6) {
+            0 => MISSING,
+            draw => (draw as u32 + labels[i]) % 3,
+        })
+        .collect();
+    let weights: Vec<f64> = (0..n).map(|_| 0.5 + random.uniform()).collect();
+    let levels = ["r", "g", "b"].map(String::from).to_vec();
+    let columns = vec![Column::number("x"), Column { name: "c".into(), kind: Kind::Category, levels }];
+    let schema = Schema::new(columns, "class", vec!["a".into(), "b".into()]).unwrap();
+    let choose = |keep: &[usize]| {
+        let pick = |i: &usize| (numbers[*i], codes[*i], labels[*i], weights[*i]);
+        let rows: Vec<_> = keep.iter().map(pick).collect();
+        let x: Vec<f64> = rows.iter().map(|r| r.0).collect();
+        let c: Vec<u32> = rows.iter().map(|r| r.1).collect();
+        let y: Vec<u32> = rows.iter().map(|r| r.2).collect();
+        let w: Vec<f64> = rows.iter().map(|r| r.3).collect();
+        (x, c, y, w)
+    };
+    let bayes = |pseudo_count: f64| {
+        let blocks = NaiveBayes { pseudo_count, ..NaiveBayes::default() }.blocks(schema.columns()).unwrap();
+        Candidate::generative(format!("bayes {pseudo_count}"), Generative::of_blocks(blocks))
+    };
+    let joint = NaiveBayes { joint_numbers: true, pseudo_count: 1.0, ..NaiveBayes::default() };
+    let joint = Generative::of_blocks(joint.blocks(schema.columns()).unwrap());
+    let candidates = [
+        bayes(0.5),
+        bayes(5.0),
+        Candidate::generative("joint", joint),
+        Candidate::logistic("logistic", Logistic { tolerance: 1e-12, ..Logistic::default() }),
+    ];
+    let all: Vec<usize> = (0..n).collect();
+    let (x, c, y, w) = choose(&all);
+    let batch = Batch::new(n).column(&x[..]).unwrap().codes(&c).unwrap();
+    let batch = batch.classes(&y).unwrap().weights(&w).unwrap();
+    let engine = Memory::new(schema.clone(), batch.clone()).unwrap();
+    let folds = Folds::stratified(&engine, 4, 9).unwrap();
+    let fold = folds.of(&batch).unwrap();
+    let comparison = CrossValidation::new(folds).run(&engine, &candidates).unwrap();
+    // A full covariance cannot leave missing cells out.
+    assert_eq!(comparison.failed().len(), 1);
+    let why = comparison.failed()[0].1.to_string();
+    assert!(why.contains("the cell is missing"), "{why}");
+    for outcome in comparison.ranked() {
+        let (mut loss, mut total) = (0.0, 0.0);
+        for held in 0..4 {
+            let (train, test): (Vec<usize>, Vec<usize>) = all.iter().partition(|&&i| fold[i] != held);
+            let (x, c, y, w) = choose(&train);
+            let rows = Batch::new(x.len()).column(&x[..]).unwrap().codes(&c).unwrap();
+            let rows = rows.classes(&y).unwrap().weights(&w).unwrap();
+            let model = candidates[outcome.candidate].learn(&Memory::new(schema.clone(), rows).unwrap()).unwrap();
+            let (x, c, y, w) = choose(&test);
+            let rows = Batch::new(x.len()).column(&x[..]).unwrap().codes(&c).unwrap();
+            let posterior = model.evidence(&rows).unwrap().posterior(model.prior());
+            for i in 0..y.len() {
+                loss -= w[i] * posterior.log_row(i)[y[i] as usize];
+                total += w[i];
+            }
+        }
+        assert!((outcome.sums.log_loss() - loss / total).abs() < 1e-9, "{}", outcome.name);
+    }
+}
+
+#[test]
+fn leave_one_out_equals_refits_without_each_row() {
+    let table = clouds(7, [12, 15, 18]);
+    let candidates = gaussians(&table);
+    let comparison = CrossValidation::leave_one_out().run(&table.memory(), &candidates).unwrap();
+    assert!(comparison.failed().is_empty(), "{:?}", comparison.failed());
+    let each: Vec<u32> = (0..table.rows() as u32).collect();
+    for outcome in comparison.ranked() {
+        naive(&table, &each, table.rows() as u32, &candidates[outcome.candidate]).check(&outcome.sums, &outcome.name);
+    }
+}
+
+#[test]
+fn leave_one_out_of_iris() {
+    let Some(iris) = common::iris() else { return };
+    let candidate = |name: &str, covariance| {
+        let family = Gaussian { covariance, estimator: Estimator::Unbiased, ..Gaussian::default() };
+        Candidate::generative(name, iris.learner(family))
+    };
+    let candidates = [
+        candidate("lda", Structure::Tied),
+        candidate("qda", Structure::Full),
+        candidate("diagonal", Structure::Diagonal),
+    ];
+    let comparison = CrossValidation::leave_one_out().run(&iris.memory(), &candidates).unwrap();
+    let errors = |name: &str| comparison.ranked().iter().find(|o| o.name == name).unwrap().sums.errors;
+    assert_eq!([errors("lda"), errors("qda"), errors("diagonal")], [3.0, 4.0, 7.0]);
+    let each: Vec<u32> = (0..150).collect();
+    for outcome in comparison.ranked() {
+        naive(&iris, &each, 150, &candidates[outcome.candidate]).check(&outcome.sums, &outcome.name);
+    }
+    let linear = [Candidate::logistic("logistic", Logistic::default())];
+    let error = CrossValidation::leave_one_out().run(&iris.memory(), &linear).unwrap_err().to_string();
+    assert!(error.starts_with("--folds leave-one-out: it is not fitted from statistics"), "{error}");
+}
+
+/// Many strengths of shrinkage are scored together, and that is the same as one by one.
+#[test]
+fn banks_of_shrinkage_equal_single_candidates() {
+    let table = clouds(10, [50, 60, 70]);
+    let engine = table.memory();
+    let folds = Folds::stratified(&engine, 3, 0).unwrap();
+    for covariance in [Structure::Full, Structure::Tied] {
+        for steps in [vec![], vec![Step::Standardise], vec![Step::Pca(3)]] {
+            let candidate = |gamma: f64| {
+                let shrinkage = Strength::Fixed(gamma);
+                let family = Gaussian { covariance, shrinkage, steps: steps.clone(), ..Gaussian::default() };
+                Candidate::generative(format!("{gamma}"), table.learner(family))
+            };
+            let candidates = [0.3, 0.0, 0.01, 1.0].map(candidate);
+            let together = CrossValidation::new(folds.clone()).run(&engine, &candidates).unwrap();
+            for outcome in together.ranked() {
+                let alone = [candidates[outcome.candidate].clone()];
+                let alone = CrossValidation::new(folds.clone()).run(&engine, &alone).unwrap();
+                let (a, b) = (&alone.ranked()[0].sums, &outcome.sums);
+                assert!((a.loss - b.loss).abs() < 1e-9 && (a.brier - b.brier).abs() < 1e-9, "{a:?} {b:?}");
+            }
+        }
+    }
+}
+
+/// log p(x, class) of held-out rows, from statistics and from the rows.
+#[test]
+fn likelihoods_from_statistics_are_those_of_the_rows() {
+    let table = clouds(11, [30, 40, 50]);
+    let engine = table.memory();
+    let mut candidates = gaussians(&table);
+    let standardised = |gamma: f64| {
+        let (shrinkage, steps) = (Strength::Fixed(gamma), vec![Step::Standardise]);
+        let family = Gaussian { shrinkage, steps, ..Gaussian::default() };
+        Candidate::generative(format!("standardised {gamma}"), table.learner(family))
+    };
+    candidates.extend([0.0, 0.2].map(standardised));
+    let naive_bayes = Generative::of_blocks(NaiveBayes::default().blocks(table.schema().columns()).unwrap());
+    candidates.push(Candidate::generative("naive Bayes", naive_bayes));
+    candidates.push(Candidate::logistic("logistic", Logistic::default()));
+    let folds = Folds::stratified(&engine, 4, 0).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let told = CrossValidation::new(folds).by_likelihood(&engine, &candidates).unwrap();
+    let failed: Vec<&str> = told.failed.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(failed.len(), 4, "two projections, a Student density and a linear model: {failed:?}");
+    assert_eq!(told.ranked.len(), candidates.len() - 4);
+    assert!(told.ranked.is_sorted_by(|a, b| a.2 >= b.2));
+    for (c, name, mean) in &told.ranked {
+        let mut sum = 0.0;
+        for held in 0..4 {
+            let model = candidates[*c].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+            let rows = table.filter(|i| fold[i] == held);
+            let evidence = model.evidence(&rows.batch()).unwrap();
+            for i in 0..rows.rows() {
+                let class = rows.labels[i] as usize;
+                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
+            }
+        }
+        assert!((mean - sum / 120.0).abs() < 1e-9 * mean.abs(), "{name}: {mean} {}", sum / 120.0);
+    }
+}
+
+/// The same for counts of levels and of words.
+#[test]
+fn likelihoods_of_counts_are_those_of_the_rows() {
+    let mut random = Random::new(12);
+    let n = 90;
+    let labels: Vec<u32> = (0..n).map(|_| random.below(2) as u32).collect();
+    let codes: Vec<u32> =
+        labels.iter().map(|y| if random.below(9) == 0 { MISSING } else { (random.below(3) as u32 + y) % 4 }).collect();
+    let (mut offsets, mut words, mut counts) = (vec![0], Vec::new(), Vec::new());
+    for y in &labels {
+        for word in 0..6u32 {
+            if random.below(3) == 0 {
+                words.push(word);
+                counts.push(1.0 + random.below(3) as f64 + f64::from(*y));
+            }
+        }
+        offsets.push(words.len());
+    }
+    let sparse = deciban::data::Sparse::new(&offsets[..], &words[..], &counts[..]).unwrap();
+    let names = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<String>>();
+    let columns = vec![
+        Column { name: "c".into(), kind: Kind::Category, levels: names(4) },
+        Column { name: "t".into(), kind: Kind::Text, levels: names(6) },
+    ];
+    let schema = Schema::new(columns, "class", vec!["a".into(), "b".into()]).unwrap();
+    let batch = Batch::new(n).codes(&codes).unwrap().sparse(sparse).unwrap().classes(&labels).unwrap();
+    let engine = Memory::new(schema.clone(), batch.clone()).unwrap();
+    let folds = Folds::stratified(&engine, 3, 0).unwrap();
+    let fold = folds.of(&batch).unwrap();
+    let bayes = |pseudo_count: f64| {
+        let blocks = NaiveBayes { pseudo_count, ..NaiveBayes::default() }.blocks(schema.columns()).unwrap();
+        Candidate::generative(format!("{pseudo_count}"), Generative::of_blocks(blocks))
+    };
+    let candidates = [bayes(0.5), bayes(2.0)];
+    let validation = CrossValidation::new(folds.clone());
+    let told = validation.by_likelihood(&engine, &candidates).unwrap();
+    for (c, name, mean) in &told.ranked {
+        let mut sum = 0.0;
+        for held in 0..3u32 {
+            use deciban::select::{Folded, View};
+            let view = Folded::new(&engine, View::without(&folds, held as usize, &[0, 1]));
+            let model = candidates[*c].learn(&view).unwrap();
+            let evidence = model.evidence(&batch).unwrap();
+            for i in (0..n).filter(|&i| fold[i] == held) {
+                let class = labels[i] as usize;
+                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
+            }
+        }
+        assert!((mean - sum / n as f64).abs() < 1e-9, "{name}: {mean} {}", sum / n as f64);
+    }
+    assert_eq!(told.ranked.len(), 2);
+}
+
+#[test]
+fn costs_and_priors_are_those_asked_for() {
+    use deciban::decision::Costs;
+    use deciban::posterior::Prior;
+    let table = clouds(8, [40, 60, 80]);
+    let engine = table.memory();
+    let candidates = &gaussians(&table)[..1];
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let prior = Prior::new(&[0.6, 0.3, 0.1]).unwrap();
+    let mut costs = Costs::zero_one(&table.classes).with_reject(0.25).unwrap();
+    costs.set(1, 0, 5.0).unwrap();
+    let validation = CrossValidation::new(folds.clone()).prior(prior.clone()).costs(costs.clone());
+    let sums = validation.run(&engine, candidates).unwrap().ranked()[0].sums.clone();
+    let fold = folds.of(&table.batch()).unwrap();
+    let (mut cost, mut rejected) = (0.0, 0.0);
+    for held in 0..5 {
+        let model = candidates[0].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+        let rows = table.filter(|i| fold[i] == held);
+        let posterior = model.evidence(&rows.batch()).unwrap().posterior(&prior);
+        for (i, decided) in posterior.decide(&costs).iter().enumerate() {
+            cost += costs.cost(decided.action.unwrap(), rows.labels[i] as usize);
+            rejected += f64::from(u8::from(decided.action == Some(3)));
+        }
+    }
+    assert!((sums.cost - cost).abs() < 1e-9);
+    assert_eq!(sums.confusion(4).iter().map(|row| row[3]).sum::<f64>(), rejected);
+    assert!(rejected > 0.0);
+}
+
+/// A pass over a view and the scoring pass travel as bytes.
+#[test]
+fn passes_travel() {
+    use deciban::learn::Summarise;
+    use deciban::pass::Pass;
+    use deciban::select::{Folded, View, Viewed};
+    let table = clouds(9, [20, 20, 20]);
+    let engine = table.memory();
+    let folds = Folds::stratified(&engine, 3, 0).unwrap();
+    let learner = table.learner(Gaussian::default());
+    let pass = Summarise { blocks: learner.blocks().to_vec(), folds: 3, seed: 0 };
+    let viewed = Viewed::new(pass.clone(), View::without(&folds, 1, &[0, 2]));
+    let again: Viewed<Summarise> = from_bytes(&to_bytes(&viewed).unwrap()).unwrap();
+    let (mut a, mut b) = (viewed.empty(), again.empty());
+    viewed.observe(&mut a, &table.batch()).unwrap();
+    again.observe(&mut b, &table.batch()).unwrap();
+    assert_eq!(a.weights(), b.weights());
+    assert_eq!(a.weights_by_fold()[1], [0.0, 0.0]);
+    let seen = Folded::new(&engine, View::without(&folds, 1, &[0, 2]));
+    assert_eq!(seen.schema().unwrap().classes(), ["x", "z"]);
+    assert_eq!(learner.learn(&seen).unwrap().rows().iter().sum::<f64>(), a.rows().iter().sum::<f64>());
+}
+
+#[test]
+fn candidates_suit_the_columns() {
+    /// Columns without rows.
+    struct Columns(Vec<Column>);
+    impl Engine for Columns {
+        fn run<P: deciban::pass::Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
+            Ok(pass.empty())
+        }
+        fn schema(&self) -> deciban::Result<Schema> {
+            Schema::new(self.0.clone(), "class", ["a", "b", "c"].map(String::from).to_vec())
+        }
+    }
+    let column = |name: &str, kind| Column { name: name.into(), kind, levels: vec!["u".into(), "v".into()] };
+    let names = |columns: &[Column]| {
+        let all = grid::candidates(&Columns(columns.to_vec()), &[]).unwrap();
+        let first = |c: &Candidate| c.name.split(' ').next().unwrap().trim_end_matches(',').to_string();
+        let mut kinds: Vec<String> = all.iter().map(first).collect();
+        kinds.dedup();
+        kinds
+    };
+    let numbers = names(&[Column::number("x"), Column::number("y")]);
+    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "logistic"]);
+    assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "logistic"]);
+    assert_eq!(names(&[column("t", Kind::Text)]), ["naive-bayes", "bernoulli", "multinomial", "logistic"]);
+    let text = Columns(vec![column("t", Kind::Text)]);
+    let error = grid::candidates(&text, &["gaussain".into()]).unwrap_err().to_string();
+    assert!(error.contains("there is no model `gaussain`: there are gaussian, naive-bayes"), "{error}");
+    assert!(grid::candidates(&text, &["gaussian".into()]).is_err());
+    assert!(!grid::quick(&Columns(vec![column("t", Kind::Text), Column::number("x")])).unwrap().is_empty());
+}
