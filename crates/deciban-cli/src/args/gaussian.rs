@@ -11,9 +11,9 @@ use super::one_of;
 #[derive(Args)]
 #[command(next_help_heading = "Gaussian")]
 pub struct GaussianArgs {
-    /// What the covariances of the classes have in common
-    #[arg(long, value_parser = one_of(&Structure::ALL), default_value = "full")]
-    covariance: Structure,
+    /// What the covariances of the classes have in common; full unless given
+    #[arg(long, value_parser = one_of(&Structure::ALL))]
+    covariance: Option<Structure>,
     /// How covariances are estimated: maximum likelihood, unbiased (n − 1), or integrated out (Student)
     #[arg(long, value_parser = one_of(&Estimator::ALL), default_value = "ml")]
     estimator: Estimator,
@@ -55,7 +55,7 @@ impl GaussianArgs {
         steps.extend(self.pca.map(Step::Pca));
         steps.extend(self.lda.map(Step::Lda));
         Gaussian {
-            covariance: self.covariance,
+            covariance: self.covariance.unwrap_or_default(),
             estimator: self.estimator,
             shrinkage: self.shrinkage,
             pooling: self.pooling,
@@ -66,7 +66,7 @@ impl GaussianArgs {
 
     /// Whether any option that only Gaussians have is given.
     pub fn is_given(&self) -> bool {
-        self.family() != Gaussian::default() || self.gaussianise
+        self.covariance.is_some() || self.family() != Gaussian::default() || self.gaussianise
     }
 
     pub fn given_folds(&self) -> Option<usize> {

@@ -109,14 +109,15 @@ impl GenerativeArgs {
     /// The model whose options are given, if any are.
     pub fn names_model(&self) -> Result<Option<&'static str>> {
         let naive = self.joint_numbers || !self.family.is_empty() || !self.bins.is_empty();
-        let shared = self.pseudo_count != 1.0 || self.refuse_unseen || self.min_count != 1.0;
+        let shared =
+            self.pseudo_count != 1.0 || self.refuse_unseen || self.min_count != 1.0 || self.vocabulary.is_some();
         match (naive, self.complement, self.gaussian.is_given(), shared) {
             (true, ..) => Ok(Some("naive-bayes")),
             (_, true, ..) => Ok(Some("multinomial")),
             (_, _, true, _) => Ok(Some("gaussian")),
             (_, _, _, true) => {
                 let message = "say what it is for: --model naive-bayes, bernoulli, multinomial, table or tree";
-                Err(Error::parameter("--pseudo-count, --refuse-unseen, --min-count", message))
+                Err(Error::parameter("--pseudo-count, --refuse-unseen, --min-count, --vocabulary", message))
             }
             _ => Ok(None),
         }

@@ -12,9 +12,9 @@ pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Lin
 #[derive(Args)]
 #[command(next_help_heading = "Logistic")]
 pub struct LinearArgs {
-    /// What a squared weight costs, in rows (half of it; the intercept is free)
-    #[arg(long, value_name = "E", default_value_t = 1.0)]
-    weight_decay: f64,
+    /// What a squared weight costs, in rows (half of it; the intercept is free); 1 unless given
+    #[arg(long, value_name = "E")]
+    weight_decay: Option<f64>,
     /// How the optimum is found
     #[arg(long, value_parser = one_of(&Solver::ALL), default_value = "auto")]
     solver: Solver,
@@ -29,13 +29,13 @@ pub struct LinearArgs {
 impl LinearArgs {
     /// Whether any option that only linear models have is given.
     pub fn is_given(&self) -> bool {
-        let default = Logistic::default();
-        self.weight_decay != default.weight_decay || self.solver != default.solver || self.no_standardise
+        let solver = self.solver != Logistic::default().solver;
+        self.weight_decay.is_some() || solver || self.rate.is_some() || self.no_standardise
     }
 
     /// The learner for a link.
     pub fn learner(&self, link: Link, seed: u64) -> Logistic {
-        let (weight_decay, solver, standardise) = (self.weight_decay, self.solver, !self.no_standardise);
+        let (weight_decay, solver, standardise) = (self.weight_decay.unwrap_or(1.0), self.solver, !self.no_standardise);
         let descent = Descent { rate: self.rate, seed, ..Descent::default() };
         Logistic { link, weight_decay, solver, standardise, descent, ..Logistic::default() }
     }

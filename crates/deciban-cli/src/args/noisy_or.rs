@@ -13,6 +13,11 @@ pub struct NoisyOrArgs {
 }
 
 impl NoisyOrArgs {
+    /// Whether any option that only noisy-OR has is given.
+    pub fn is_given(&self) -> bool {
+        self.effect.is_some()
+    }
+
     /// The learner; `pseudo_count` rows of each cause alone, without effect, hold its strength back.
     pub fn learner(&self, pseudo_count: f64) -> NoisyOr {
         NoisyOr { effect: self.effect.clone(), pseudo_count, ..NoisyOr::default() }

@@ -106,6 +106,7 @@ impl Fit {
         match statistics_files(&self.data)? {
             Some(statistics) => Ok(Some(model_of(&statistics))),
             None if self.linear.is_given() => Ok(Some("logistic")),
+            None if self.noisy_or.is_given() => Ok(Some(NOISY_OR)),
             None => self.generative.names_model(),
         }
     }
