@@ -33,7 +33,7 @@ struct Peer(Child);
 impl Peer {
     fn start() -> Peer {
         let python = std::env::var("DECIBAN_PYTHON").unwrap_or("python3".into());
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/select.py");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/selection.py");
         let sizes = [ROWS, COLUMNS, CLASSES, GRID, PART].map(|n| n.to_string());
         let child = Command::new(python)
             .arg(script)
