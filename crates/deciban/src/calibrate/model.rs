@@ -1,12 +1,11 @@
 //! A model with its calibration: one more [`Model`], whose evidence is the calibrated one.
 
 use super::Calibration;
-use crate::data::{Batch, Schema};
+use crate::data::Batch;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
-use crate::learn::{Classifier, Model};
-use crate::posterior::Prior;
+use crate::learn::{About, Classifier, Model};
 
 /// A model and the calibration of its evidence.
 #[derive(Clone, Debug)]
@@ -45,16 +44,12 @@ impl CalibratedModel {
 }
 
 impl Classifier for CalibratedModel {
-    fn schema(&self) -> &Schema {
-        self.model.schema()
+    fn about(&self) -> &About {
+        self.model.about()
     }
 
-    fn prior(&self) -> &Prior {
-        self.model.prior()
-    }
-
-    fn empirical(&self) -> &Prior {
-        self.model.empirical()
+    fn about_mut(&mut self) -> &mut About {
+        self.model.about_mut()
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

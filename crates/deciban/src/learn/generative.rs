@@ -1,7 +1,7 @@
 //! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
-use super::{Block, Classifier, Learner, Statistics, Summarise, score_in_tiles};
+use super::{About, Block, Classifier, Learner, Statistics, Summarise, score_in_tiles};
 use crate::data::{Batch, Column, Kind, Rows, Schema, Tile, Value};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -128,9 +128,8 @@ impl Generative {
             let density = family.fit(&summary.block(b)?, names)?;
             blocks.push(FittedBlock { block: Block { family, ..given.clone() }, density });
         }
-        let empirical = Prior::from_weights(&summary.weights())?;
-        let (schema, prior) = (schema.clone(), empirical.clone());
-        Ok(GenerativeModel { schema, prior, empirical, rows: summary.rows(), blocks })
+        let about = About::new(schema.clone(), Prior::from_weights(&summary.weights())?);
+        Ok(GenerativeModel { about, rows: summary.rows(), blocks })
     }
 }
 
@@ -201,9 +200,7 @@ pub struct FittedBlock {
 /// A fitted generative model.
 #[derive(Clone, Debug)]
 pub struct GenerativeModel {
-    schema: Schema,
-    prior: Prior,
-    empirical: Prior,
+    about: About,
     rows: Vec<f64>,
     blocks: Vec<FittedBlock>,
 }
@@ -219,18 +216,11 @@ impl GenerativeModel {
         &self.rows
     }
 
-    /// The same model with another default prior.
-    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
-        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
-        self.prior = prior;
-        Ok(self)
-    }
-
     /// Draws a row of a class: its cells in the order of the schema.
     ///
     /// After `--pca` or `--lda` the row lies in the subspace that the model knows.
     pub fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
-        let mut row = vec![Value::Number(f64::NAN); self.schema.columns().len()];
+        let mut row = vec![Value::Number(f64::NAN); self.schema().columns().len()];
         for FittedBlock { block, density } in &self.blocks {
             let values = density.sample(class, random)?;
             for (j, (&column, value)) in block.columns.iter().zip(values).enumerate() {
@@ -249,7 +239,7 @@ impl GenerativeModel {
 
     /// Scores a few rows into `out`, row after row.
     fn score(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
-        let classes = self.schema.classes().len();
+        let classes = self.schema().classes().len();
         let mut scores = Tile::default();
         scores.resize(rows.len(), classes);
         scores.data_mut().fill(0.0);
@@ -274,30 +264,24 @@ impl GenerativeModel {
 }
 
 impl Classifier for GenerativeModel {
-    fn schema(&self) -> &Schema {
-        &self.schema
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
-    fn empirical(&self) -> &Prior {
-        &self.empirical
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
         // A tile and its copies fit the second-level cache.
         let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
-        score_in_tiles(x, &self.schema, tile, |rows, out| self.score(x, rows, out))
+        score_in_tiles(x, self.schema(), tile, |rows, out| self.score(x, rows, out))
     }
 }
 
 impl Stored for GenerativeModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.schema"), &self.schema)?;
-        archive.put(&format!("{name}.prior"), &[self.prior.classes()], self.prior.probabilities())?;
-        archive.put(&format!("{name}.empirical"), &[self.empirical.classes()], self.empirical.probabilities())?;
+        self.about.store(archive, name)?;
         archive.put(&format!("{name}.rows"), &[self.rows.len()], &self.rows)?;
         archive.put_json(&format!("{name}.blocks"), &self.blocks.len())?;
         for (b, FittedBlock { block, density }) in self.blocks.iter().enumerate() {
@@ -308,10 +292,8 @@ impl Stored for GenerativeModel {
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let schema: Schema = archive.json(&format!("{name}.schema"))?;
-        let classes = schema.classes().len();
-        let [prior, empirical] = ["prior", "empirical"]
-            .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
+        let about = About::load(archive, name)?;
+        let (schema, classes) = (about.schema(), about.schema().classes().len());
         let rows = archive.finite(&format!("{name}.rows"), &[classes])?.to_vec();
         let count: usize = archive.json(&format!("{name}.blocks"))?;
         let mut blocks = Vec::new();
@@ -326,6 +308,6 @@ impl Stored for GenerativeModel {
             }
             blocks.push(FittedBlock { block, density });
         }
-        Ok(GenerativeModel { schema, prior: prior?, empirical: empirical?, rows, blocks })
+        Ok(GenerativeModel { about, rows, blocks })
     }
 }

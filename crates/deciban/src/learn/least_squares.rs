@@ -14,8 +14,8 @@
 //! its sum. So the decision under the training prior is the largest score. For two classes b is
 //! proportional to the direction of LDA; with more, classes between others are masked.
 
-use super::{Classifier, Generative, Learner, Statistics, score_in_tiles};
-use crate::data::{Batch, Cells, Rows, Schema, Tile};
+use super::{About, Classifier, Generative, Learner, Statistics, score_in_tiles};
+use crate::data::{Batch, Cells, Rows, Tile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -50,9 +50,7 @@ impl LeastSquares {
         let explained = |(k, p): (usize, &f64)| dot(w.column(k), shifts.column(k)) / (total.weight() * p * (1.0 - p));
         Ok(LeastSquaresModel {
             explained: empirical.probabilities().iter().enumerate().map(explained).collect(),
-            schema: schema.clone(),
-            prior: empirical.clone(),
-            empirical,
+            about: About::new(schema.clone(), empirical),
             weight: total.weight(),
             columns: block.columns.clone(),
             mean: total.mean().to_vec(),
@@ -118,9 +116,7 @@ impl Learner for LeastSquares {
 /// Scores fitted by least squares.
 #[derive(Clone, Debug)]
 pub struct LeastSquaresModel {
-    schema: Schema,
-    prior: Prior,
-    empirical: Prior,
+    about: About,
     weight: f64,
     columns: Vec<usize>,
     mean: Vec<f64>,
@@ -140,32 +136,25 @@ impl LeastSquaresModel {
         &self.explained
     }
 
-    /// The same model with another default prior.
-    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
-        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
-        self.prior = prior;
-        Ok(self)
-    }
-
     /// The score of each class in the units of the data.
     pub fn scores(&self) -> Vec<LinearForm> {
         let form = |(k, p): (usize, &f64)| {
             let w = self.w.column(k).to_vec();
             LinearForm { w0: p - dot(&w, &self.mean), w }
         };
-        self.empirical.probabilities().iter().enumerate().map(form).collect()
+        self.empirical().probabilities().iter().enumerate().map(form).collect()
     }
 
     /// ln p under the training prior, up to what all classes share.
     pub(crate) fn log_share(&self, score: f64) -> f64 {
-        score.max(1.0 / (self.weight + self.empirical.classes() as f64)).ln()
+        score.max(1.0 / (self.weight + self.empirical().classes() as f64)).ln()
     }
 
     /// The names and numbers of a row.
     pub(crate) fn cells(&self, x: &Batch<'_>, row: usize) -> Result<Vec<(String, f64)>> {
         let mut tile = Tile::default();
         Cells::new(x, &self.columns, Rows::Range(row..row + 1)).read_numbers(&mut tile)?;
-        let name = |j: usize| self.schema.columns()[self.columns[j]].name.clone();
+        let name = |j: usize| self.schema().columns()[self.columns[j]].name.clone();
         Ok((0..tile.width()).map(|j| (name(j), tile.column(j)[0])).collect())
     }
 
@@ -179,7 +168,7 @@ impl LeastSquaresModel {
         match tile.first_not_finite() {
             None => Ok(()),
             Some((i, j)) => {
-                let column = self.schema.columns()[self.columns[j]].name.clone();
+                let column = self.schema().columns()[self.columns[j]].name.clone();
                 Err(Error::Infinite { column, row: x.row_number(rows.start + i) + 1 })
             }
         }
@@ -187,22 +176,18 @@ impl LeastSquaresModel {
 }
 
 impl Classifier for LeastSquaresModel {
-    fn schema(&self) -> &Schema {
-        &self.schema
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
-    fn empirical(&self) -> &Prior {
-        &self.empirical
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
         const TILE: usize = 512;
-        let p = self.empirical.probabilities();
-        score_in_tiles(x, &self.schema, TILE, |rows, out| {
+        let p = self.empirical().probabilities();
+        score_in_tiles(x, self.schema(), TILE, |rows, out| {
             let (mut tile, mut scores) = (Tile::default(), Tile::default());
             self.centred(x, rows, &mut tile)?;
             tile_product(&tile, &self.w, &mut scores);
@@ -211,8 +196,9 @@ impl Classifier for LeastSquaresModel {
                     *o = self.log_share(p[k] + scores.column(k)[i]);
                 }
                 let total = crate::numerics::log_sum_exp(row);
-                row.iter_mut().zip(p).for_each(|(o, p)| *o -= total + p.ln());
+                row.iter_mut().for_each(|o| *o -= total);
             }
+            self.about.take_prior_away(out);
             Ok(())
         })
     }
@@ -220,19 +206,18 @@ impl Classifier for LeastSquaresModel {
 
 impl Stored for LeastSquaresModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.schema"), &self.schema)?;
+        self.about.store(archive, name)?;
         archive.put_json(&format!("{name}.columns"), &self.columns)?;
-        let (k, d) = (self.empirical.classes(), self.mean.len());
+        let (k, d) = (self.explained.len(), self.mean.len());
         archive.put(&format!("{name}.weight"), &[1], &[self.weight])?;
         archive.put(&format!("{name}.mean"), &[d], &self.mean)?;
         archive.put(&format!("{name}.w"), &[k, d], self.w.data())?;
-        archive.put(&format!("{name}.explained"), &[k], &self.explained)?;
-        archive.put(&format!("{name}.prior"), &[k], self.prior.probabilities())?;
-        archive.put(&format!("{name}.empirical"), &[k], self.empirical.probabilities())
+        archive.put(&format!("{name}.explained"), &[k], &self.explained)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let schema: Schema = archive.json(&format!("{name}.schema"))?;
+        let about = About::load(archive, name)?;
+        let schema = about.schema();
         let columns: Vec<usize> = archive.json(&format!("{name}.columns"))?;
         let (k, d) = (schema.classes().len(), columns.len());
         if k < 2 || columns.iter().any(|&c| c >= schema.columns().len()) {
@@ -247,9 +232,7 @@ impl Stored for LeastSquaresModel {
             mean: archive.finite(&format!("{name}.mean"), &[d])?.to_vec(),
             w: Matrix::from_columns(d, k, archive.finite(&format!("{name}.w"), &[k, d])?.to_vec()),
             explained: archive.get(&format!("{name}.explained"), &[k])?.to_vec(),
-            prior: Prior::new(archive.finite(&format!("{name}.prior"), &[k])?)?,
-            empirical: Prior::new(archive.finite(&format!("{name}.empirical"), &[k])?)?,
-            schema,
+            about,
             columns,
         })
     }

@@ -1,8 +1,9 @@
 //! Learners and the models they leave. A [`Learner`] is a loop over passes: closed-form models need
 //! one, others send their current parameters inside the next pass.
 //!
-//! To add a learner: write its file, and add one line to [`Model`].
+//! To add a learner: write its file, and add one line to the list of models at the end of this one.
 
+mod about;
 pub mod blocks;
 mod generative;
 mod least_squares;
@@ -12,6 +13,7 @@ mod noisy_or;
 mod statistics;
 mod summary;
 
+pub use about::About;
 pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
@@ -45,14 +47,36 @@ pub trait Learner {
 
 /// A model that scores rows into evidence.
 pub trait Classifier {
-    /// The columns it takes and the classes it knows.
-    fn schema(&self) -> &Schema;
-    /// The prior it uses unless told otherwise.
-    fn prior(&self) -> &Prior;
-    /// The prior of the training data.
-    fn empirical(&self) -> &Prior;
+    /// What it knows beside its parameters.
+    fn about(&self) -> &About;
+    /// The same, to change the prior.
+    fn about_mut(&mut self) -> &mut About;
     /// The evidence that rows carry for each class; the batch has the columns of the schema.
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence>;
+
+    /// The columns it takes and the classes it knows.
+    fn schema(&self) -> &Schema {
+        self.about().schema()
+    }
+
+    /// The prior it uses unless told otherwise.
+    fn prior(&self) -> &Prior {
+        self.about().prior()
+    }
+
+    /// The prior of the training data.
+    fn empirical(&self) -> &Prior {
+        self.about().empirical()
+    }
+
+    /// The same model with another default prior.
+    fn with_prior(mut self, prior: Prior) -> Result<Self>
+    where
+        Self: Sized,
+    {
+        self.about_mut().set_prior(prior)?;
+        Ok(self)
+    }
 }
 
 /// The evidence of all rows, scored in tiles and in parallel: `score` fills the values of some rows,
@@ -71,21 +95,6 @@ fn score_in_tiles(
         score(start..start + out.len() / classes, out)
     })?;
     Evidence::new(classes, values)
-}
-
-/// A model of any kind, as files hold it.
-#[derive(Clone, Debug)]
-pub enum Model {
-    /// Class-conditional densities.
-    Generative(GenerativeModel),
-    /// Posteriors linear in the features.
-    Logistic(LogisticModel),
-    /// Causes of an effect.
-    NoisyOr(NoisyOrModel),
-    /// Scores by least squares.
-    LeastSquares(LeastSquaresModel),
-    /// Any of them with its calibration.
-    Calibrated(CalibratedModel),
 }
 
 impl Model {
@@ -108,83 +117,59 @@ impl Model {
             model => model,
         }
     }
-
-    /// Puts the model under `name`, and what it is under `kind`.
-    pub(crate) fn put(&self, archive: &mut Archive, kind: &str, name: &str) -> Result<()> {
-        match self {
-            Model::Generative(model) => {
-                archive.put_json(kind, &"generative")?;
-                model.store(archive, name)
-            }
-            Model::Logistic(model) => {
-                archive.put_json(kind, &"logistic")?;
-                model.store(archive, name)
-            }
-            Model::NoisyOr(model) => {
-                archive.put_json(kind, &"noisy-or")?;
-                model.store(archive, name)
-            }
-            Model::LeastSquares(model) => {
-                archive.put_json(kind, &"least-squares")?;
-                model.store(archive, name)
-            }
-            Model::Calibrated(model) => {
-                archive.put_json(kind, &"calibrated")?;
-                model.store(archive, name)
-            }
-        }
-    }
-
-    pub(crate) fn get(archive: &Archive, kind: &str, name: &str) -> Result<Self> {
-        match archive.json::<String>(kind)?.as_str() {
-            "generative" => Ok(Model::Generative(GenerativeModel::load(archive, name)?)),
-            "logistic" => Ok(Model::Logistic(LogisticModel::load(archive, name)?)),
-            "noisy-or" => Ok(Model::NoisyOr(NoisyOrModel::load(archive, name)?)),
-            "least-squares" => Ok(Model::LeastSquares(LeastSquaresModel::load(archive, name)?)),
-            "calibrated" => Ok(Model::Calibrated(CalibratedModel::load(archive, name)?)),
-            other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
-        }
-    }
 }
 
-impl Classifier for Model {
-    fn schema(&self) -> &Schema {
-        match self {
-            Model::Generative(model) => model.schema(),
-            Model::Logistic(model) => model.schema(),
-            Model::NoisyOr(model) => model.schema(),
-            Model::LeastSquares(model) => model.schema(),
-            Model::Calibrated(model) => model.schema(),
-        }
-    }
+/// The kinds of models: a name in files, a variant of [`Model`] and its type.
+macro_rules! models {
+    ($($(#[$doc:meta])* $name:literal $variant:ident: $model:ty),* $(,)?) => {
+        /// A model of any kind, as files hold it.
+        #[derive(Clone, Debug)]
+        pub enum Model { $($(#[$doc])* $variant($model)),* }
 
-    fn prior(&self) -> &Prior {
-        match self {
-            Model::Generative(model) => model.prior(),
-            Model::Logistic(model) => model.prior(),
-            Model::NoisyOr(model) => model.prior(),
-            Model::LeastSquares(model) => model.prior(),
-            Model::Calibrated(model) => model.prior(),
-        }
-    }
+        impl Model {
+            /// Puts the model under `name`, and what it is under `kind`.
+            pub(crate) fn put(&self, archive: &mut Archive, kind: &str, name: &str) -> Result<()> {
+                match self {
+                    $(Model::$variant(model) => {
+                        archive.put_json(kind, &$name)?;
+                        model.store(archive, name)
+                    })*
+                }
+            }
 
-    fn empirical(&self) -> &Prior {
-        match self {
-            Model::Generative(model) => model.empirical(),
-            Model::Logistic(model) => model.empirical(),
-            Model::NoisyOr(model) => model.empirical(),
-            Model::LeastSquares(model) => model.empirical(),
-            Model::Calibrated(model) => model.empirical(),
+            pub(crate) fn get(archive: &Archive, kind: &str, name: &str) -> Result<Self> {
+                match archive.json::<String>(kind)?.as_str() {
+                    $($name => Ok(Model::$variant(<$model>::load(archive, name)?)),)*
+                    other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
+                }
+            }
         }
-    }
 
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        match self {
-            Model::Generative(model) => model.evidence(x),
-            Model::Logistic(model) => model.evidence(x),
-            Model::NoisyOr(model) => model.evidence(x),
-            Model::LeastSquares(model) => model.evidence(x),
-            Model::Calibrated(model) => model.evidence(x),
+        impl Classifier for Model {
+            fn about(&self) -> &About {
+                match self { $(Model::$variant(model) => model.about()),* }
+            }
+
+            fn about_mut(&mut self) -> &mut About {
+                match self { $(Model::$variant(model) => model.about_mut()),* }
+            }
+
+            fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+                match self { $(Model::$variant(model) => model.evidence(x)),* }
+            }
         }
-    }
+    };
+}
+
+models! {
+    /// Class-conditional densities.
+    "generative" Generative: GenerativeModel,
+    /// Posteriors linear in the features.
+    "logistic" Logistic: LogisticModel,
+    /// Causes of an effect.
+    "noisy-or" NoisyOr: NoisyOrModel,
+    /// Scores by least squares.
+    "least-squares" LeastSquares: LeastSquaresModel,
+    /// Any of them with its calibration.
+    "calibrated" Calibrated: CalibratedModel,
 }

@@ -10,10 +10,10 @@ use super::rowset::Rowset;
 use super::solve::Solution;
 use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Schema, Tile};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
-use crate::learn::{Classifier, score_in_tiles};
+use crate::learn::{About, Classifier, score_in_tiles};
 use crate::numerics::{Matrix, chi_squared_tail, cholesky, log_sum_exp, normal_cdf, normal_quantile, solve_lower};
 use crate::posterior::Prior;
 
@@ -116,12 +116,10 @@ impl Coefficient {
 /// A fitted logistic, softmax, probit or complementary log-log model.
 #[derive(Clone, Debug)]
 pub struct LogisticModel {
-    schema: Schema,
+    about: About,
     features: Features,
     link: Link,
     theta: Vec<f64>,
-    prior: Prior,
-    empirical: Prior,
     fit: Fit,
     /// Standard errors of the weights in the units of the data; NaN where there are none.
     errors: Vec<f64>,
@@ -142,7 +140,7 @@ impl LogisticModel {
         let mut fit = fit;
         fit.degrees = errors.is_some().then(|| features.len() * (schema.classes().len() - 1));
         let errors = errors.unwrap_or_else(|| vec![f64::NAN; theta.len()]);
-        Ok(LogisticModel { schema, features, link, theta, prior: empirical.clone(), empirical, fit, errors })
+        Ok(LogisticModel { about: About::new(schema, empirical), features, link, theta, fit, errors })
     }
 
     pub(crate) fn features(&self) -> &Features {
@@ -164,18 +162,11 @@ impl LogisticModel {
         self.link
     }
 
-    /// The same model with another default prior.
-    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
-        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
-        self.prior = prior;
-        Ok(self)
-    }
-
     /// The weights in the units of the data, the intercept last. Of more than two classes only differences
     /// between them are determined: without a penalty the weights of the first class are 0, with one all
     /// sum to 0 over the classes.
     pub fn coefficients(&self) -> Vec<Coefficient> {
-        let outputs = outputs(self.schema.classes().len());
+        let outputs = outputs(self.schema().classes().len());
         let mut plain = self.features.in_units(&self.theta, outputs);
         if outputs > 1 && self.fit.weight_decay == 0.0 {
             for row in plain.chunks_exact_mut(outputs) {
@@ -188,7 +179,7 @@ impl LogisticModel {
             let mean = intercepts.iter().sum::<f64>() / outputs as f64;
             intercepts.iter_mut().for_each(|b| *b -= mean);
         }
-        let classes = &self.schema.classes()[self.schema.classes().len() - outputs..];
+        let classes = &self.schema().classes()[self.schema().classes().len() - outputs..];
         let names = self.features.names().iter().map(String::as_str).chain(["(intercept)"]);
         names
             .enumerate()
@@ -204,7 +195,7 @@ impl LogisticModel {
 
     /// ln p(class | row) under the prior of the training data, row after row.
     fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
-        let classes = self.schema.classes().len();
+        let classes = self.schema().classes().len();
         let (mut rowset, mut z) = (Rowset::default(), Tile::default());
         self.features.read(x, Rows::Range(rows), &mut rowset)?;
         rowset.scores(&self.theta, outputs(classes), &mut z);
@@ -248,26 +239,19 @@ fn standard_errors(features: &Features, hessian: Matrix, outputs: usize, decay: 
 }
 
 impl Classifier for LogisticModel {
-    fn schema(&self) -> &Schema {
-        &self.schema
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
-    fn empirical(&self) -> &Prior {
-        &self.empirical
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
         const TILE: usize = 512;
-        let log_prior: Vec<f64> = self.empirical.probabilities().iter().map(|p| p.ln()).collect();
-        score_in_tiles(x, &self.schema, TILE, |rows, out| {
+        score_in_tiles(x, self.schema(), TILE, |rows, out| {
             self.log_posteriors(x, rows, out)?;
-            for row in out.chunks_exact_mut(log_prior.len()) {
-                row.iter_mut().zip(&log_prior).for_each(|(o, p)| *o -= p);
-            }
+            self.about.take_prior_away(out);
             Ok(())
         })
     }
@@ -275,38 +259,30 @@ impl Classifier for LogisticModel {
 
 impl Stored for LogisticModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.schema"), &self.schema)?;
+        self.about.store(archive, name)?;
         archive.put_json(&format!("{name}.link"), &self.link)?;
         archive.put_json(&format!("{name}.fit"), &self.fit)?;
         self.features.store(archive, &format!("{name}.features"))?;
         let n = self.theta.len();
         archive.put(&format!("{name}.theta"), &[n], &self.theta)?;
-        archive.put(&format!("{name}.errors"), &[n], &self.errors)?;
-        for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
-            archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
-        }
-        Ok(())
+        archive.put(&format!("{name}.errors"), &[n], &self.errors)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let schema: Schema = archive.json(&format!("{name}.schema"))?;
-        let classes = schema.classes().len();
+        let about = About::load(archive, name)?;
+        let (schema, classes) = (about.schema(), about.schema().classes().len());
         let features = Features::load(archive, &format!("{name}.features"))?;
         if classes < 2 || !features.fits(schema.columns().len()) {
             return Err(archive.damaged("the features do not fit the schema"));
         }
         let n = (features.len() + 1) * outputs(classes);
-        let [prior, empirical] = ["prior", "empirical"]
-            .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
         Ok(LogisticModel {
             link: archive.json(&format!("{name}.link"))?,
             fit: archive.json(&format!("{name}.fit"))?,
             theta: archive.finite(&format!("{name}.theta"), &[n])?.to_vec(),
             errors: archive.get(&format!("{name}.errors"), &[n])?.to_vec(),
-            schema,
+            about,
             features,
-            prior: prior?,
-            empirical: empirical?,
         })
     }
 }

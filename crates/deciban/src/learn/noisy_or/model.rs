@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::pass::{ln_effect, read};
 use crate::data::{Batch, Schema, Tile};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::features::Features;
 use crate::learn::logistic::rowset::Rowset;
-use crate::learn::{Classifier, score_in_tiles};
+use crate::learn::{About, Classifier, score_in_tiles};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -53,12 +53,10 @@ pub struct Cause {
 /// A fitted noisy-OR model.
 #[derive(Clone, Debug)]
 pub struct NoisyOrModel {
-    schema: Schema,
+    about: About,
     features: Features,
     effect: u32,
     theta: Vec<f64>,
-    prior: Prior,
-    empirical: Prior,
     fit: NoisyOrFit,
 }
 
@@ -71,7 +69,7 @@ impl NoisyOrModel {
         empirical: Prior,
         fit: NoisyOrFit,
     ) -> Self {
-        NoisyOrModel { schema, features, effect, theta, prior: empirical.clone(), empirical, fit }
+        NoisyOrModel { about: About::new(schema, empirical), features, effect, theta, fit }
     }
 
     pub(crate) fn features(&self) -> &Features {
@@ -95,14 +93,7 @@ impl NoisyOrModel {
 
     /// The name of the class that causes produce.
     pub fn effect(&self) -> &str {
-        &self.schema.classes()[self.effect as usize]
-    }
-
-    /// The same model with another default prior.
-    pub fn with_prior(mut self, prior: Prior) -> Result<Self> {
-        Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
-        self.prior = prior;
-        Ok(self)
+        &self.schema().classes()[self.effect as usize]
     }
 
     /// The causes, the leak last.
@@ -127,29 +118,24 @@ impl NoisyOrModel {
 }
 
 impl Classifier for NoisyOrModel {
-    fn schema(&self) -> &Schema {
-        &self.schema
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
-    fn empirical(&self) -> &Prior {
-        &self.empirical
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
         const TILE: usize = 512;
-        let log_prior: Vec<f64> = self.empirical.probabilities().iter().map(|p| p.ln()).collect();
-        score_in_tiles(x, &self.schema, TILE, |rows, out| {
+        score_in_tiles(x, self.schema(), TILE, |rows, out| {
             let (mut rowset, mut rate) = (Rowset::default(), Tile::default());
             read(&self.features, x, rows, &mut rowset)?;
             rowset.scores(&self.theta, 1, &mut rate);
             for (row, &r) in out.chunks_exact_mut(2).zip(rate.column(0)) {
-                let log_posterior = self.log_posterior(r);
-                (0..2).for_each(|k| row[k] = log_posterior[k] - log_prior[k]);
+                row.copy_from_slice(&self.log_posterior(r));
             }
+            self.about.take_prior_away(out);
             Ok(())
         })
     }
@@ -157,19 +143,16 @@ impl Classifier for NoisyOrModel {
 
 impl Stored for NoisyOrModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.schema"), &self.schema)?;
+        self.about.store(archive, name)?;
         archive.put_json(&format!("{name}.effect"), &self.effect)?;
         archive.put_json(&format!("{name}.fit"), &self.fit)?;
         self.features.store(archive, &format!("{name}.features"))?;
-        archive.put(&format!("{name}.theta"), &[self.theta.len()], &self.theta)?;
-        for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
-            archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
-        }
-        Ok(())
+        archive.put(&format!("{name}.theta"), &[self.theta.len()], &self.theta)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let schema: Schema = archive.json(&format!("{name}.schema"))?;
+        let about = About::load(archive, name)?;
+        let schema = about.schema();
         let effect: u32 = archive.json(&format!("{name}.effect"))?;
         let features = Features::load(archive, &format!("{name}.features"))?;
         if schema.classes().len() != 2 || effect > 1 || !features.fits(schema.columns().len()) {
@@ -179,9 +162,7 @@ impl Stored for NoisyOrModel {
         if theta.iter().any(|t| *t < 0.0) {
             return Err(archive.damaged("a cause has a weight below 0"));
         }
-        let [prior, empirical] =
-            ["prior", "empirical"].map(|which| archive.finite(&format!("{name}.{which}"), &[2]).and_then(Prior::new));
         let fit = archive.json(&format!("{name}.fit"))?;
-        Ok(NoisyOrModel { schema, features, effect, theta, prior: prior?, empirical: empirical?, fit })
+        Ok(NoisyOrModel { about, features, effect, theta, fit })
     }
 }
