@@ -67,19 +67,17 @@ impl ColumnArgs {
         Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
     }
 
-    /// Opens rows whose classes and levels are all known, for several passes; the last are remarks about
-    /// the columns.
-    pub fn open_known(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<(Files, Vec<String>)> {
+    /// Opens rows for several passes, after one that finds all their classes and levels.
+    pub fn open_known(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Known> {
         let mut files = self.open_folded(paths, read, fold)?;
         files.make_rereadable()?;
         let mut remarks = Look::new(&files)?.remarks(&[]);
         let progress = Progress::watch(&mut files, "reading");
-        // Classes and levels turn up as rows are read; the passes that follow need them all.
-        files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        let labels = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
         drop(progress);
         remarks.extend(files.warnings().iter().map(|warning| format!("warning: {warning}")));
         files.sort_classes()?;
-        Ok((files, remarks))
+        Ok(Known { files, remarks, rows: labels.rows().iter().sum(), weight: labels.weights().iter().sum() })
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {
@@ -106,6 +104,15 @@ impl ColumnArgs {
     pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
         self.versus_rest.is_none() && read.one_hot_target.is_none()
     }
+}
+
+/// Rows whose classes and levels are all known.
+pub struct Known {
+    pub files: Files,
+    /// What a person should know about the columns.
+    pub remarks: Vec<String>,
+    pub rows: f64,
+    pub weight: f64,
 }
 
 /// Whether the data are folders with a folder per class: there the classes have no column.

@@ -12,7 +12,7 @@ mod read;
 mod texts;
 
 pub use application::{DecisionArgs, PriorArg};
-pub use columns::ColumnArgs;
+pub use columns::{ColumnArgs, Known};
 pub use folds::FoldArgs;
 pub use generative::{GENERATIVE, GenerativeArgs, Seen};
 pub use linear::{LINEAR, LinearArgs};

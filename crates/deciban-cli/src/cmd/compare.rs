@@ -11,7 +11,7 @@ use deciban::select::{Comparison, CrossValidation, Likelihoods, Outcome, grid};
 use deciban::{Error, Result};
 use serde_json::json;
 
-use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs};
+use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, Known, ReadArgs};
 use crate::output::say;
 use crate::table::{Table, count, number, percent};
 
@@ -57,7 +57,7 @@ pub struct Compare {
 
 impl Compare {
     pub fn run(self) -> Result<()> {
-        let (files, remarks) = self.columns.open_known(&self.data, &self.read, self.folds.column())?;
+        let Known { files, remarks, .. } = self.columns.open_known(&self.data, &self.read, self.folds.column())?;
         let schema = files.schema()?;
         let candidates = grid::candidates(&files, &self.models)?;
         let validation = match self.folds.is_leave_one_out()? {

@@ -5,15 +5,16 @@ use std::time::Instant;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use deciban::engine::Engine;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Link, Model, Statistics, Summarise};
+use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Statistics};
 use deciban::posterior::Prior;
 use deciban::select::{CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen};
+use crate::args::{
+    ColumnArgs, GENERATIVE, GenerativeArgs, Known, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen,
+};
 use crate::cmd::compare;
 use crate::describe;
 use crate::describe_scores;
@@ -67,23 +68,28 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
-        let kind = match self.model.as_str() {
-            "auto" => self.kind()?,
-            name => Some(name),
+        let statistics = statistics_files(&self.data)?;
+        let kind = match (self.model.as_str(), &statistics) {
+            ("auto", Some(statistics)) => Some(model_of(statistics)),
+            ("auto", None) => self.model_of_options()?,
+            (name, _) => Some(name),
         };
         let linear = LINEAR.iter().find(|(name, _)| Some(*name) == kind);
         let mut choice = None;
-        let model = match (kind, linear) {
-            (None, _) => {
-                let (model, chosen) = self.auto()?;
-                choice = Some(chosen);
-                model
+        let (model, weight) = match (kind, linear, statistics) {
+            (None, ..) => self.auto(&mut choice)?,
+            (Some(name), Some(_), Some(_)) | (Some(name @ NOISY_OR), _, Some(_)) => {
+                return Err(Error::parameter("--model", format!("{name} learns from rows, not from statistics")));
             }
-            (_, Some((_, link))) => self.linear(*link)?,
-            (Some(NOISY_OR), _) => self.noisy_or()?,
-            (Some(LEAST_SQUARES), _) => self.least_squares()?,
-            (Some(kind), None) => self.generative(kind)?,
+            (_, Some((_, link)), None) => self.learn_from_rows(&self.linear.learner(*link, self.generative.seed()))?,
+            (Some(NOISY_OR), ..) => self.learn_from_rows(&self.noisy_or.learner(self.generative.pseudo_count()))?,
+            (Some(LEAST_SQUARES), _, statistics) => {
+                self.learn_from_statistics("gaussian", statistics, |_, statistics| LeastSquares.fit(statistics))?
+            }
+            (Some(name), _, statistics) => self.learn_from_statistics(name, statistics, Generative::fit)?,
         };
+        let prior = self.prior_of(&model, weight)?;
+        let model = model.with_prior(prior)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
             model.save(path)?;
@@ -101,22 +107,20 @@ impl Fit {
         Ok(())
     }
 
-    /// The kind of model that statistics were made for, or that options speak of, if there are such.
-    fn kind(&self) -> Result<Option<&'static str>> {
-        match statistics_files(&self.data)? {
-            Some(statistics) => Ok(Some(model_of(&statistics))),
-            None if self.linear.is_given() => Ok(Some("logistic")),
-            None if self.noisy_or.is_given() => Ok(Some(NOISY_OR)),
-            None => self.generative.names_model(),
+    /// The kind of model that options speak of, if there are such.
+    fn model_of_options(&self) -> Result<Option<&'static str>> {
+        match (self.linear.is_given(), self.noisy_or.is_given()) {
+            (true, _) => Ok(Some("logistic")),
+            (_, true) => Ok(Some(NOISY_OR)),
+            _ => self.generative.names_model(),
         }
     }
 
-    /// Compares a few models, tells how they did, and learns the best.
-    fn auto(&self) -> Result<(Model, Choice)> {
-        let (files, remarks) = self.columns.open_known(&self.data, &self.read, None)?;
+    /// Compares a few models, tells how they did, and learns the best; with the weight of the rows.
+    fn auto(&self, choice: &mut Option<Choice>) -> Result<(Model, f64)> {
+        let Known { files, remarks, rows, weight } = self.columns.open_known(&self.data, &self.read, None)?;
         let schema = files.schema()?;
         let mut candidates = grid::quick(&files)?;
-        let rows: f64 = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?.rows().iter().sum();
         if rows > MOST_ITERATED {
             candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
             eprintln!("The rows are many: models that need more than two passes were not tried.");
@@ -127,66 +131,36 @@ impl Fit {
         compare::warn(&comparison);
         eprintln!("{}", compare::to_text(&comparison, None, false));
         let best = &comparison.ranked()[0];
-        let chosen = comparison.refit(best, &candidates, &files)?;
-        let prior = self.prior_of(&chosen, rows)?;
-        let model = match chosen {
-            Model::Generative(model) => Model::Generative(model.with_prior(prior)?),
-            Model::Logistic(model) => Model::Logistic(model.with_prior(prior)?),
-            // No candidate is of another kind.
-            model => model,
-        };
-        Ok((model, Choice { name: best.name.clone(), table: compare::to_json(&comparison)? }))
+        *choice = Some(Choice { name: best.name.clone(), table: compare::to_json(&comparison)? });
+        Ok((comparison.refit(best, &candidates, &files)?, weight))
     }
 
-    /// Statistics from files of them or from rows, with the learner they are for and remarks about the columns.
-    fn statistics(&self, model: &str) -> Result<(Generative, Statistics, Vec<String>)> {
-        match statistics_files(&self.data)? {
+    /// A model in closed form, of statistics or of rows; with the weight behind it.
+    fn learn_from_statistics<M: Into<Model>>(
+        &self,
+        name: &str,
+        statistics: Option<Statistics>,
+        fit: impl Fn(&Generative, &Statistics) -> Result<M>,
+    ) -> Result<(Model, f64)> {
+        let (learner, statistics, remarks) = match statistics {
             Some(statistics) => {
                 let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
-                Ok((self.generative.learner(model, columns, seen)?, statistics, Vec::new()))
+                (self.generative.learner(name, columns, seen)?, statistics, Vec::new())
             }
-            None => collect(&self.data, model, &self.columns, &self.generative, &self.read),
-        }
-    }
-
-    fn least_squares(&self) -> Result<Model> {
-        let (_, statistics, remarks) = self.statistics("gaussian")?;
-        let model = LeastSquares.fit(&statistics)?;
+            None => collect(&self.data, name, &self.columns, &self.generative, &self.read)?,
+        };
+        let model = fit(&learner, &statistics)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        let prior = self.prior_of(&model, model.weight())?;
-        Ok(Model::LeastSquares(model.with_prior(prior)?))
+        Ok((model.into(), statistics.summary().weights().iter().sum()))
     }
 
-    fn generative(&self, kind: &str) -> Result<Model> {
-        let (learner, statistics, remarks) = self.statistics(kind)?;
-        let model = learner.fit(&statistics)?;
-        remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        let prior = self.prior_of(&model, statistics.summary().weights().iter().sum())?;
-        Ok(Model::Generative(model.with_prior(prior)?))
-    }
-
-    fn linear(&self, link: Link) -> Result<Model> {
-        let model = self.learn_from_rows(&self.linear.learner(link, self.generative.seed()))?;
-        let prior = self.prior_of(&model, model.fit().weight)?;
-        Ok(Model::Logistic(model.with_prior(prior)?))
-    }
-
-    fn noisy_or(&self) -> Result<Model> {
-        let model = self.learn_from_rows(&self.noisy_or.learner(self.generative.pseudo_count()))?;
-        let prior = self.prior_of(&model, model.fit().weight)?;
-        Ok(Model::NoisyOr(model.with_prior(prior)?))
-    }
-
-    /// Runs a learner that needs several passes.
-    fn learn_from_rows<L: Learner>(&self, learner: &L) -> Result<L::Model> {
-        if statistics_files(&self.data)?.is_some() {
-            return Err(Error::parameter("--model", format!("{} learns from rows, not from statistics", self.model)));
-        }
-        let (mut files, remarks) = self.columns.open_known(&self.data, &self.read, None)?;
+    /// A model that needs several passes; with the weight of the rows.
+    fn learn_from_rows<L: Learner<Model: Into<Model>>>(&self, learner: &L) -> Result<(Model, f64)> {
+        let Known { mut files, remarks, weight, .. } = self.columns.open_known(&self.data, &self.read, None)?;
         let _progress = Progress::watch(&mut files, "learning");
         let model = learner.learn(&files)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        Ok(model)
+        Ok((model.into(), weight))
     }
 
     /// The model's default prior, if `weight` rows are behind it.

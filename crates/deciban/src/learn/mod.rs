@@ -145,6 +145,12 @@ macro_rules! models {
             }
         }
 
+        $(impl From<$model> for Model {
+            fn from(model: $model) -> Self {
+                Model::$variant(model)
+            }
+        })*
+
         impl Classifier for Model {
             fn about(&self) -> &About {
                 match self { $(Model::$variant(model) => model.about()),* }
