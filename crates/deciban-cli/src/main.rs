@@ -25,7 +25,9 @@ struct Program {
 fn main() {
     let mut command = Program::command();
     let matches = command.get_matches_mut();
-    let checked = args::check_models(&mut command, &matches).and_then(|()| Program::from_arg_matches(&matches));
+    let checked = args::check_models(&mut command, &matches)
+        .and_then(|()| cmd::check_compare(&mut command, &matches))
+        .and_then(|()| Program::from_arg_matches(&matches));
     let program = checked.unwrap_or_else(|error| error.exit());
     if let Err(error) = program.command.run() {
         // A reader that has seen enough (`| head`) is no failure.

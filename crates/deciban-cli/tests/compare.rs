@@ -186,3 +186,87 @@ fn texts_in_ten_folds() {
     assert_eq!(best["rows"].as_f64(), Some(5574.0));
     assert!(best["error_rate"].as_f64().unwrap() <= 0.011, "{best}");
 }
+
+/// Model files are judged by the same rows; figures and tests are those of `evaluate` and of the library.
+#[test]
+fn model_files_on_rows_they_have_not_seen() {
+    let folder = Folder::with_tumours();
+    for (name, options) in
+        [("full", &["--covariance", "full"][..]), ("few", &["--columns", "mean_radius,mean_texture"])]
+    {
+        let file = format!("{name}.deciban");
+        folder.ok(&[&["fit", "train.csv", "-t", "diagnosis", "-o", &file], options].concat());
+    }
+    let files = ["naive.deciban", "full.deciban", "few.deciban"];
+    let told = rows(&folder.json(&[&["compare"], &files[..], &["test.csv", "--json"]].concat()));
+    let losses: Vec<f64> = told.iter().map(|row| row["log_loss"].as_f64().unwrap()).collect();
+    assert!(losses.len() == 3 && losses.is_sorted());
+    for row in &told {
+        let alone = folder.json(&["evaluate", row["model"].as_str().unwrap(), "test.csv", "--json"]);
+        for name in ["rows", "errors", "error_rate", "log_loss", "brier", "cllr", "min_cllr", "auc", "eer", "confusion"]
+        {
+            assert_eq!(row[name], alone[name], "{name}");
+        }
+        let worse = &row["worse_than_best"];
+        for name in ["log_loss", "brier", "cllr", "expected_cost"] {
+            let difference = worse[name]["difference"].as_f64().unwrap();
+            close(difference, row[name].as_f64().unwrap() - told[0][name].as_f64().unwrap(), 1e-12);
+            let ends = numbers(&worse[name]["interval"]);
+            assert!(ends[0] <= difference && difference <= ends[1], "{worse}");
+        }
+        let only = |name: &str| worse["mcnemar"][name].as_f64().unwrap();
+        let errors = row["errors"].as_f64().unwrap() - told[0]["errors"].as_f64().unwrap();
+        assert_eq!(only("only_best") - only("only_this"), errors);
+    }
+    assert_eq!(told[0]["worse_than_best"]["mcnemar"]["p_value"].as_f64(), Some(1.0));
+    let text = folder.ok(&[&["compare"], &files[..], &["test.csv", "--costs", "malignant>benign=10"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("model") && lines[0].contains("cost") && lines[0].ends_with("McNemar p"), "{text}");
+    assert!(lines[1].ends_with('·') && lines[5].starts_with("189 rows."), "{text}");
+}
+
+/// The order of a model's classes is its own.
+#[test]
+fn classes_in_another_order_are_the_same_classes() {
+    let folder = Folder::new();
+    folder.write("a.csv", "x,a,b\n1,1,0\n2,1,0\n3,0,1\n1.5,0,1\n");
+    let fit = |classes: &str, file: &str| {
+        folder.ok(&["fit", "a.csv", "--one-hot-target", classes, "--columns", "x", "-o", file]);
+    };
+    fit("a,b", "ab.deciban");
+    fit("b,a", "ba.deciban");
+    folder.write("rows.csv", "x,class\n1,a\n2.2,a\n2,b\n");
+    let told = folder.json(&["compare", "ab.deciban", "ba.deciban", "rows.csv", "--prior", "a=0.3", "--json"]);
+    let [one, other] = [0, 1].map(|i| rows(&told)[i].clone());
+    for name in ["log_loss", "cllr", "brier", "auc"] {
+        close(one[name].as_f64().unwrap(), other[name].as_f64().unwrap(), 1e-14);
+    }
+    assert_eq!((&one["prior"], &one["confusion"]), (&other["prior"], &other["confusion"]));
+}
+
+#[test]
+fn what_model_files_cannot_be_compared_on() {
+    let folder = Folder::with_tumours();
+    folder.ok(&["fit", &wine(), "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--columns", "mean_radius", "-o", "few.deciban"]);
+    folder.write("narrow.csv", "diagnosis,mean_radius\nbenign,11\nmalignant,19\n");
+    let fails = |arguments: &[&str]| folder.fails(&[&["compare"], arguments].concat());
+    let message = fails(&["naive.deciban", "wine.deciban", "test.csv"]);
+    assert_eq!(
+        message,
+        "wine.deciban has the classes Barbera, Barolo, Grignolino, but naive.deciban has benign, malignant: only the \
+         same can be compared"
+    );
+    let message = fails(&["few.deciban", "naive.deciban", "narrow.csv"]);
+    assert!(message.starts_with("naive.deciban: narrow.csv") && message.contains("mean_texture"), "{message}");
+    let message = fails(&["few.deciban", "test.csv"]);
+    assert_eq!(message, "few.deciban is one model only: give another, or `deciban evaluate` it");
+    assert!(fails(&["few.deciban", "naive.deciban"]).starts_with("give a table after the model files"));
+    assert!(fails(&["few.deciban", "naive.deciban", "-"]).contains("give a file"));
+    assert!(
+        fails(&["few.deciban", "test.csv", "naive.deciban"]).starts_with("naive.deciban: model files stand before")
+    );
+    assert!(fails(&["few.deciban", "absent.deciban", "test.csv"]).starts_with("absent.deciban"));
+    let message = folder.misused(&["compare", "few.deciban", "naive.deciban", "test.csv", "--folds", "3"]);
+    assert!(message.contains("--folds is for learning"), "{message}");
+}

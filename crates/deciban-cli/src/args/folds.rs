@@ -32,7 +32,7 @@ pub struct FoldArgs {
     /// Folds, each with its share of every class; or leave-one-out
     #[arg(long, value_name = "K", default_value = "10")]
     folds: FoldCount,
-    /// The seed by which rows are dealt out
+    /// The seed by which rows are dealt out, or drawn for intervals
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Rows with the same value of this column stay in one fold
@@ -47,6 +47,11 @@ impl FoldArgs {
     /// The column of groups or folds, which is no feature.
     pub fn column(&self) -> Option<&str> {
         self.group.as_deref().or(self.fold.as_deref())
+    }
+
+    /// The seed of the folds.
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Whether every row is a fold of its own.

@@ -14,6 +14,7 @@ mod predict;
 mod sample;
 mod stats;
 
+pub use compare::check_options as check_compare;
 pub use fit::is_statistics;
 
 use deciban::Result;

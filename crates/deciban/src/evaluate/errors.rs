@@ -39,10 +39,10 @@ pub struct Evaluation {
 pub(super) struct Judged {
     class: u32,
     /// The number of actions where there is no decision.
-    action: u32,
-    cost: f64,
-    log_loss: f64,
-    square: f64,
+    pub(super) action: u32,
+    pub(super) cost: f64,
+    pub(super) log_loss: f64,
+    pub(super) square: f64,
     /// The probability of the most probable class, and whether it is the true one.
     confidence: f64,
     right: bool,

@@ -2,8 +2,9 @@
 //!
 //! [`Evaluation`] and [`Cllr`] are additive, for streams of any length and any number of classes.
 //! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
-//! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around anything that is a function of weighted rows, and
-//! [`mcnemar`] and [`paired_difference`] compare two models.
+//! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around
+//! anything that is a function of weighted rows, and [`mcnemar`], [`paired_difference`] and
+//! [`Scored::versus`] compare two models.
 
 mod trials;
 mod roc;
@@ -15,6 +16,7 @@ mod errors;
 mod resample;
 mod paired;
 mod figures;
+mod versus;
 
 pub use cllr::Cllr;
 pub use errors::{ClassFigures, Evaluation};
@@ -27,3 +29,4 @@ pub use risk::{Application, BayesError, DetectionCost};
 pub use roc::{DetPoint, RocPoint};
 pub(crate) use trials::check_weights;
 pub use trials::{Ranked, Trials};
+pub use versus::Versus;

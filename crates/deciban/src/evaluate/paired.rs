@@ -95,24 +95,42 @@ pub fn paired_difference(a: &[f64], b: &[f64], weights: Option<&[f64]>, bootstra
     let weights = weights.unwrap_or(&ones);
     check_weights(weights, a.len())?;
     let losses: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    let mean = |weights: &[f64]| {
-        let (mut sum, mut total) = (0.0, 0.0);
-        for (x, w) in losses.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
-            sum += w * x;
-            total += w;
-        }
-        vec![sum / total]
-    };
-    let difference = mean(weights)[0];
-    let values = bootstrap.replicates_of(weights, mean)?.remove(0);
-    let side = |x: &f64| match x.partial_cmp(&0.0) {
-        Some(std::cmp::Ordering::Equal) => 0.5,
-        Some(order) => f64::from(u8::from((order == std::cmp::Ordering::Greater) != (difference > 0.0))),
-        None => 0.0,
-    };
-    let (count, wrong) = (values.len() as f64, values.iter().map(side).sum::<f64>());
-    let p_value = (2.0 * wrong / count).clamp(1.0 / (count + 1.0), 1.0);
-    Ok(Difference { difference, interval: bootstrap.interval(values), p_value })
+    let [difference] = differences(weights, bootstrap, |weights| [weighted_mean(&losses, weights)])?;
+    Ok(difference)
+}
+
+/// Σwx/Σw over rows with a weight above 0, so that 0 · ∞ is 0; rows without a number (NaN) are left out.
+pub(super) fn weighted_mean(x: &[f64], weights: &[f64]) -> f64 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (x, w) in x.iter().zip(weights).filter(|(x, w)| **w > 0.0 && !x.is_nan()) {
+        sum += w * x;
+        total += w;
+    }
+    sum / total
+}
+
+/// Differences of figures between two models: `figures` gets the weights of the rows, the same for both.
+pub(super) fn differences<const N: usize>(
+    weights: &[f64],
+    bootstrap: &Bootstrap,
+    figures: impl Fn(&[f64]) -> [f64; N] + Sync,
+) -> Result<[Difference; N]> {
+    let differences = figures(weights);
+    let replicates = bootstrap.replicates_of(weights, |weights| figures(weights).to_vec())?;
+    let nothing =
+        Difference { difference: f64::NAN, interval: Interval { low: f64::NAN, high: f64::NAN }, p_value: 1.0 };
+    let mut all = [nothing; N];
+    for ((all, difference), values) in all.iter_mut().zip(differences).zip(replicates) {
+        let side = |x: &f64| match x.partial_cmp(&0.0) {
+            Some(std::cmp::Ordering::Equal) => 0.5,
+            Some(order) => f64::from(u8::from((order == std::cmp::Ordering::Greater) != (difference > 0.0))),
+            None => 0.0,
+        };
+        let (count, wrong) = (values.len() as f64, values.iter().map(side).sum::<f64>());
+        let p_value = (2.0 * wrong / count).clamp(1.0 / (count + 1.0), 1.0);
+        *all = Difference { difference, interval: bootstrap.interval(values), p_value };
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
-//! `deciban compare`: cross-validates many models from one pass and ranks them.
+//! `deciban compare`: cross-validates many models from one pass and ranks them; or judges model files by
+//! rows that they have not seen (`models.rs`).
+
+mod models;
 
 use std::path::PathBuf;
 
@@ -15,19 +18,25 @@ use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, Known, ReadArgs};
 use crate::output::say;
 use crate::table::{Table, count, number, percent};
 
-/// Compare models by cross-validation: one pass of statistics, one of scores
+pub use models::check as check_options;
+
+/// Compare models, by cross-validation or on rows that none of them has seen
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban compare wine.csv --target Type
   deciban compare wine.csv --target Type --models gaussian,logistic --folds 5 --json
   deciban compare visits.csv --target outcome --group patient -o best.deciban
   deciban compare iris.csv --target species --models gaussian --folds leave-one-out
+  deciban compare tied.deciban full.deciban test.csv
 
 Every row is scored by models that were fitted without its fold. Models are ranked by log loss, which
 is told with its standard error; the last column says how much worse than the best a model is, and how
-sure that is. A name holds the options with which `fit` makes the model.")]
+sure that is. A name holds the options with which `fit` makes the model.
+
+Where model files stand before the tables, nothing is learned: all of them are judged by the same rows,
+and each is tested against the best.")]
 pub struct Compare {
-    /// Tables: files, globs, or - for standard input
+    /// Tables: files, globs, or - for standard input; before them model files, to compare these
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, logistic
@@ -57,6 +66,9 @@ pub struct Compare {
 
 impl Compare {
     pub fn run(self) -> Result<()> {
+        if let (models @ [_, ..], data) = models::split(&self.data) {
+            return self.models(models, data);
+        }
         let Known { files, remarks, .. } = self.columns.open_known(&self.data, &self.read, self.folds.column())?;
         let schema = files.schema()?;
         let candidates = grid::candidates(&files, &self.models)?;
