@@ -2,6 +2,7 @@
 
 mod args;
 mod cmd;
+mod crossed;
 mod describe;
 mod evaluation;
 mod figures;

@@ -26,6 +26,40 @@ fn every_method_brings_the_cost_near_its_minimum() {
     }
 }
 
+/// Without rows that were held back: the scores of cross-validation do.
+#[test]
+fn cross_validated_scores_bring_the_cost_near_its_minimum() {
+    let folder = Folder::with_tumours();
+    let evaluate = |model: &str| folder.json(&["evaluate", model, "test.csv", "--json"]);
+    let before = evaluate("naive.deciban");
+    let fit =
+        ["fit", "train.csv", "held-out.csv", "-t", "diagnosis", "--covariance", "tied-diagonal", "-o", "new.deciban"];
+    for method in ["logistic", "pav", "temperature", "beta"] {
+        let report = folder.json(&[&fit[..], &["--calibrate", method, "--json"]].concat());
+        let told = &report["calibration"];
+        assert_eq!((&told["calibration"]["method"], figure(told, "rows")), (&Value::from(method), 380.0));
+        assert!(figure(told, "cllr_before") > 1.0 && figure(told, "cllr") < 0.35, "{told}");
+        let after = evaluate("new.deciban");
+        assert!(figure(&after, "cllr") - figure(&after, "min_cllr") < 0.08, "{method}: {after}");
+        assert!(figure(&after, "log_loss") < 0.3 * figure(&before, "log_loss"), "{method}");
+        // The prior is plugged in as ever, and stored under the calibration.
+        folder.ok(&[&fit[..], &["--calibrate", method, "--prior", "malignant=0.2"]].concat());
+        close(numbers(&evaluate("new.deciban")["prior"])[1], 0.2, 1e-15);
+    }
+    // Models of every kind.
+    for options in [&["--model", "logistic"][..], &["--model", "least-squares"], &["--model", "naive-bayes"]] {
+        let (code, _, stderr) =
+            folder.run(&[&fit[..5], &["--calibrate", "logistic", "-o", "x.deciban"], options].concat());
+        assert!(code == 0 && stderr.contains("\nCllr in 5 folds: "), "{stderr}");
+    }
+    folder.ok(&["stats", "train.csv", "-t", "diagnosis", "-o", "train.stats"]);
+    let message = folder.fails(&["fit", "train.stats", "--calibrate", "pav"]);
+    assert_eq!(message, "--calibrate: scores come from rows, not from statistics");
+    let (code, _, stderr) =
+        folder.run_with(&["fit", "-", "-t", "a", "--calibrate", "pav"], "a,b\nx,1\nx,2\ny,2\ny,4\n");
+    assert!(code == 1 && stderr.contains("--calibrate: the rows are read again"), "{stderr}");
+}
+
 /// The line that `inspect` shows is what happens to the evidence, and another prior moves log-odds as ever.
 #[test]
 fn predictions_are_calibrated() {

@@ -4,6 +4,7 @@
 mod common;
 
 use common::Table;
+use deciban::calibrate::Calibrator;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::family::AnyFamily;
@@ -11,6 +12,7 @@ use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes, blocks};
 use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
+use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds, Sums, grid};
 use deciban::transform::{Binning, Step};
 
@@ -159,6 +161,72 @@ fn threads_and_seeds() {
     };
     assert_eq!(losses(1, 1), losses(1, 4));
     assert_ne!(losses(1, 1), losses(2, 1));
+}
+
+/// The evidence that calibrations learn from is that of models which were fitted without the row's fold;
+/// a calibrated candidate is judged by maps that were fitted without it, too.
+#[test]
+fn calibration_by_rows_that_were_not_seen() {
+    let table = clouds(4, [60, 80, 100]);
+    let engine = table.memory();
+    // Too sure: the third and fourth column repeat the others in part.
+    let family = Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() };
+    let candidates =
+        [Candidate::generative("diagonal", table.learner(family)), Candidate::logistic("linear", Logistic::default())];
+    let folds = Folds::stratified(&engine, 4, 1).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let comparison = CrossValidation::new(folds.clone()).keep_evidence().run(&engine, &candidates).unwrap();
+    let classes = table.schema().classes().to_vec();
+    for outcome in comparison.ranked() {
+        let held_out = comparison.held_out(outcome).unwrap().unwrap();
+        let (mut values, mut truth, mut of) = (Vec::new(), Vec::new(), Vec::new());
+        for held in 0..4 {
+            let model = candidates[outcome.candidate].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+            let rows = table.filter(|i| fold[i] == held);
+            values.extend_from_slice(model.evidence(&rows.batch()).unwrap().values());
+            truth.extend_from_slice(&rows.labels);
+            of.resize(truth.len(), held);
+        }
+        // In memory, rows of a batch are scored fold by fold.
+        assert_eq!(held_out.rows.truth(), truth);
+        let kept = held_out.rows.evidence().values();
+        assert!(kept.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-6 * b.abs().max(1.0)));
+        // By hand: for each fold a map of the others.
+        let calibrator = Calibrator::default();
+        let crossed = held_out.calibrated(&calibrator, &classes).unwrap();
+        for held in 0..4 {
+            let weights: Vec<f64> = of.iter().map(|f| f64::from(u8::from(*f != held))).collect();
+            let map = calibrator.fit(held_out.rows.evidence(), &truth, Some(&weights), &classes).unwrap();
+            let all = map.apply(held_out.rows.evidence()).unwrap();
+            for i in (0..of.len()).filter(|&i| of[i] == held) {
+                assert!(all.row(i).iter().zip(crossed.evidence().row(i)).all(|(a, b)| (a - b).abs() < 1e-9));
+            }
+        }
+        assert_eq!(held_out.calibration(&calibrator, &classes).unwrap(), {
+            calibrator.fit(held_out.rows.evidence(), &truth, None, &classes).unwrap()
+        });
+        // The calibrated candidate of a comparison has the same figures, under each fold's prior.
+        let both = CrossValidation::new(folds.clone()).calibrated(2).run(&engine, &candidates).unwrap();
+        let name = format!("{} --calibrate logistic", outcome.name);
+        let judged = both.ranked().iter().find(|o| o.name == name).unwrap();
+        let (mut loss, mut errors) = (0.0, 0.0);
+        for held in 0..4 {
+            let counts = |k: u32| (0..fold.len()).filter(|&i| fold[i] != held && table.labels[i] == k).count() as f64;
+            let prior = Prior::from_weights(&[counts(0), counts(1), counts(2)]).unwrap();
+            let posterior = crossed.evidence().posterior(&prior);
+            for i in (0..of.len()).filter(|&i| of[i] == held) {
+                let p = posterior.row(i);
+                loss -= p[truth[i] as usize].ln();
+                errors += f64::from(u8::from((0..3).any(|k| p[k] > p[truth[i] as usize])));
+            }
+        }
+        assert!((judged.sums.loss - loss).abs() < 1e-9 * loss && judged.sums.errors == errors, "{name}");
+        let Model::Calibrated(model) = both.refit(judged, &candidates, &engine).unwrap() else { panic!("{name}") };
+        assert_eq!(Some(model.calibration()), judged.calibration.as_ref());
+    }
+    // What is kept travels.
+    let score = comparison.rows();
+    assert_eq!((score.folds.len(), score.evidence[0].len()), (240, 720));
 }
 
 fn rayon_pool(threads: usize) -> rayon::ThreadPool {

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::calibrate::{CalibratedModel, Calibrator, Method};
 use deciban::decision::Costs;
-use deciban::evaluate::{Bootstrap, Figure, Scored};
+use deciban::evaluate::Scored;
 use deciban::learn::{Classifier, Model};
-use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{PriorArg, ReadArgs, one_of, open_for_model};
+use crate::crossed::cllr;
 use crate::describe;
 use crate::output::say;
 use crate::progress::Progress;
@@ -25,6 +25,7 @@ use crate::table::number;
   deciban calibrate cancer.deciban held-out.csv --method pav -o calibrated.deciban
   deciban calibrate digits.deciban held-out.csv --method temperature -o calibrated.deciban
 
+Where no rows can be held back, `deciban fit --calibrate` learns the map by cross-validation.
 The result is a model file like others: predict, evaluate and the rest use its calibrated evidence.
 Calibrated evidence is still free of any prior.")]
 pub struct Calibrate {
@@ -102,13 +103,4 @@ impl Calibrate {
         eprintln!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
         Ok(())
     }
-}
-
-/// Actual and minimum.
-fn cllr(rows: &Scored, classes: &[String]) -> Result<[f64; 2]> {
-    let (prior, costs) = (Prior::uniform(classes.len()), Costs::zero_one(classes));
-    let none: Option<&Bootstrap> = None;
-    let figures = rows.figures(classes, &prior, &costs, 1, none)?;
-    let value = |name: &str| figures.iter().find(|f: &&Figure| f.name == name).map_or(f64::NAN, |f| f.value);
-    Ok([value("cllr"), value("min_cllr")])
 }

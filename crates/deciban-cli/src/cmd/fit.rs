@@ -5,17 +5,21 @@ use std::time::Instant;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use deciban::calibrate::{CalibratedModel, Method};
+use deciban::engine::Engine;
 use deciban::file::Archive;
 use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Statistics};
 use deciban::posterior::Prior;
-use deciban::select::{CrossValidation, Folds, grid};
+use deciban::select::{Candidate, CrossValidation, Folds, Recipe, grid};
 use deciban::{Error, Result};
+use deciban_data::Files;
 use serde_json::json;
 
 use crate::args::{
-    ColumnArgs, GENERATIVE, GenerativeArgs, Known, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen,
+    ColumnArgs, GENERATIVE, GenerativeArgs, Known, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen, one_of,
 };
 use crate::cmd::compare;
+use crate::crossed::Crossed;
 use crate::describe;
 use crate::describe_scores;
 use crate::output::say;
@@ -33,6 +37,7 @@ use crate::remarks::Look;
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
+  deciban fit cancer.csv --target diagnosis --covariance diagonal --calibrate logistic -o cancer.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban")]
 pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
@@ -50,6 +55,9 @@ pub struct Fit {
     /// Rows that are added to every class for the empirical prior; 0 is maximum likelihood
     #[arg(long, value_name = "A", default_value_t = 0.0)]
     prior_pseudo_count: f64,
+    /// Calibrate the evidence, by scores of every row from models that have not seen its fold
+    #[arg(long, value_name = "METHOD", value_parser = one_of(&Method::ALL))]
+    calibrate: Option<Method>,
     /// Print what was learned as JSON
     #[arg(long)]
     json: bool,
@@ -89,22 +97,59 @@ impl Fit {
             (Some(name), _, statistics) => self.learn_from_statistics(name, statistics, Generative::fit)?,
         };
         let prior = self.prior_of(&model, weight)?;
-        let model = model.with_prior(prior)?;
+        let mut model = model.with_prior(prior)?;
+        let crossed = self.calibrate.map(|method| self.crossed(method, kind, choice.as_ref())).transpose()?;
+        if let Some(crossed) = &crossed {
+            model = Model::Calibrated(CalibratedModel::new(model, crossed.map.clone())?);
+        }
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
             model.save(path)?;
         }
-        let warning = match &model {
+        let warning = match model.plain() {
             Model::Logistic(model) => describe::logistic_warning(model.fit()),
             Model::NoisyOr(model) => describe_scores::noisy_or_warning(model.fit()),
             _ => None,
         };
         warning.iter().for_each(|warning| eprintln!("warning: {warning}"));
         match self.json {
-            true => say!("{:#}", self.report(&model, kind, choice, seconds)),
-            false => self.tell(&model, seconds)?,
+            true => say!("{:#}", self.report(&model, kind, choice, crossed.as_ref(), seconds)),
+            false => {
+                self.tell(&model, seconds)?;
+                crossed.iter().for_each(|crossed| eprintln!("{}", crossed.text()));
+            }
         }
         Ok(())
+    }
+
+    /// The calibration of the model that was learned, by cross-validation of its recipe.
+    fn crossed(&self, method: Method, kind: Option<&str>, choice: Option<&Choice>) -> Result<Crossed> {
+        let refuse = |message: &str| Err(Error::parameter("--calibrate", message));
+        if self.data.iter().any(|path| is_statistics(path)) {
+            return refuse("scores come from rows, not from statistics");
+        }
+        if self.data.iter().any(|path| path == "-") {
+            return refuse("the rows are read again, standard input cannot be: give a file");
+        }
+        let Known { files, .. } = self.columns.open_known(&self.data, &self.read, None)?;
+        let candidate = match (choice, kind) {
+            (Some(choice), _) => choice.candidate.clone(),
+            (None, kind) => self.candidate(kind.unwrap_or_default(), &files)?,
+        };
+        let folds = Folds::stratified(&files, self.generative.auto_folds()?, self.generative.seed())?;
+        Crossed::new(&files, candidate, method, folds)
+    }
+
+    /// What is learned, as a candidate that can be learned again without some rows.
+    fn candidate(&self, kind: &str, files: &Files) -> Result<Candidate> {
+        let (generative, linear) = (&self.generative, LINEAR.iter().find(|(name, _)| *name == kind));
+        let recipe = match (linear, kind) {
+            (Some((_, link)), _) => Recipe::Logistic(self.linear.learner(*link, generative.seed())),
+            (_, NOISY_OR) => Recipe::NoisyOr(self.noisy_or.learner(generative.pseudo_count())),
+            (_, LEAST_SQUARES) => Recipe::LeastSquares(LeastSquares),
+            _ => Recipe::Generative(generative.learner(kind, files.columns(), Seen::Rows(&files.profiles()?))?),
+        };
+        Ok(Candidate { name: kind.into(), recipe })
     }
 
     /// The kind of model that options speak of, if there are such.
@@ -126,12 +171,15 @@ impl Fit {
             eprintln!("The rows are many: models that need more than two passes were not tried.");
         }
         let folds = Folds::stratified(&files, self.generative.auto_folds()?, self.generative.seed())?;
-        let comparison = CrossValidation::new(folds).run(&files, &candidates)?;
+        // A calibration that is asked for is put on what wins without one.
+        let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
+        let comparison = CrossValidation::new(folds).calibrated(calibrated).run(&files, &candidates)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
         compare::warn(&comparison);
         eprintln!("{}", compare::to_text(&comparison, None, false));
         let best = &comparison.ranked()[0];
-        *choice = Some(Choice { name: best.name.clone(), table: compare::to_json(&comparison)? });
+        let candidate = candidates[best.candidate].clone();
+        *choice = Some(Choice { name: best.name.clone(), table: compare::to_json(&comparison)?, candidate });
         Ok((comparison.refit(best, &candidates, &files)?, weight))
     }
 
@@ -186,7 +234,14 @@ impl Fit {
         Ok(())
     }
 
-    fn report(&self, model: &Model, kind: Option<&str>, choice: Option<Choice>, seconds: f64) -> serde_json::Value {
+    fn report(
+        &self,
+        model: &Model,
+        kind: Option<&str>,
+        choice: Option<Choice>,
+        crossed: Option<&Crossed>,
+        seconds: f64,
+    ) -> serde_json::Value {
         let chosen = choice.as_ref().map(|choice| choice.name.as_str());
         // Names of candidates begin with the kind of model.
         let kind = kind.or(chosen.and_then(|name| name.split([' ', ',']).next()));
@@ -198,7 +253,7 @@ impl Fit {
             "prior": model.prior().probabilities(),
             "seconds": seconds,
         });
-        match model {
+        match model.plain() {
             Model::Generative(model) => {
                 report["options"] = describe::options_json(model);
                 report["class_rows"] = json!(model.rows());
@@ -208,7 +263,14 @@ impl Fit {
             Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
             Model::LeastSquares(model) => report["r2"] = json!(model.explained()),
         }
-        if let Some(Choice { name, table }) = choice {
+        report["calibration"] = match (crossed, model) {
+            (Some(crossed), _) => crossed.json(),
+            (None, Model::Calibrated(model)) => {
+                json!({ "calibration": describe::calibration_json(model.calibration()) })
+            }
+            _ => serde_json::Value::Null,
+        };
+        if let Some(Choice { name, table, .. }) = choice {
             report["chosen"] = json!(name);
             report["compared"] = table;
         }
@@ -223,6 +285,7 @@ const LEAST_SQUARES: &str = "least-squares";
 struct Choice {
     name: String,
     table: serde_json::Value,
+    candidate: Candidate,
 }
 
 /// More rows than this are too many for `auto` to try models that need many passes.

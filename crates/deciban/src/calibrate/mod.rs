@@ -171,7 +171,8 @@ impl Calibration {
         Evidence::new(classes, values)
     }
 
-    fn apply_row(&self, row: &mut [f64]) {
+    /// Calibrates the evidence of one row.
+    pub(crate) fn apply_row(&self, row: &mut [f64]) {
         if row.iter().all(|e| *e == f64::NEG_INFINITY) {
             return;
         }

@@ -4,7 +4,7 @@ use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
-use crate::learn::{Block, Generative, Learner, Logistic, Model};
+use crate::learn::{Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
 
 /// A model to be tried.
 #[derive(Clone, Debug)]
@@ -22,6 +22,10 @@ pub enum Recipe {
     Generative(Generative),
     /// By passes of its own.
     Logistic(Logistic),
+    /// Likewise.
+    NoisyOr(NoisyOr),
+    /// From the moments of all rows, in a pass of its own.
+    LeastSquares(LeastSquares),
 }
 
 impl Candidate {
@@ -48,6 +52,8 @@ impl Candidate {
         match &self.recipe {
             Recipe::Generative(learner) => learner.learn(engine).map(Model::Generative),
             Recipe::Logistic(learner) => learner.learn(engine).map(Model::Logistic),
+            Recipe::NoisyOr(learner) => learner.learn(engine).map(Model::NoisyOr),
+            Recipe::LeastSquares(learner) => learner.learn(engine).map(Model::LeastSquares),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Cross-validation of many candidates, and their ranking.
 
+use super::calibrate::{HeldOut, is_quick};
 use super::candidate::{Candidate, Recipe, Shared};
 use super::fitted::{Fits, fit};
 use super::leave_one_out::LeaveOneOut;
-use super::score::{HeldRows, Score, Scored};
+use super::score::{HeldRows, Keep, Score, Scored};
 use super::sums::{Judge, Sums};
 use super::{Folded, Folds, View};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::Engine;
@@ -16,6 +18,9 @@ use crate::posterior::Prior;
 /// Above as many scores, single rows are not kept: what needs them is not told.
 const MOST_KEPT: f64 = 2e7;
 
+/// Above as many numbers their evidence is not kept.
+const MOST_EVIDENCE: f64 = 6.4e7;
+
 /// How candidates are compared.
 #[derive(Clone, Debug)]
 pub struct CrossValidation {
@@ -23,6 +28,9 @@ pub struct CrossValidation {
     folds: Option<Folds>,
     prior: Option<Prior>,
     costs: Option<Costs>,
+    /// How many of the best are calibrated, too.
+    calibrated: usize,
+    evidence: bool,
 }
 
 /// A candidate and what became of the rows it had not seen.
@@ -38,8 +46,10 @@ pub struct Outcome {
     pub folds: Vec<Sums>,
     /// Seconds that fitting and scoring took, over all threads; shared work is divided.
     pub seconds: f64,
+    /// The calibration of its evidence, if this is a calibrated one: learned from all folds.
+    pub calibration: Option<Calibration>,
     /// Its number among the kept rows.
-    place: usize,
+    pub(super) place: usize,
     /// Its blocks among the statistics, if it is fitted from them.
     blocks: Option<Vec<usize>>,
 }
@@ -57,12 +67,12 @@ pub struct Comparison {
 impl CrossValidation {
     /// Compares by these folds, under the prior of the other folds and zero-one costs.
     pub fn new(folds: Folds) -> Self {
-        CrossValidation { folds: Some(folds), prior: None, costs: None }
+        CrossValidation { folds: Some(folds), prior: None, costs: None, calibrated: 0, evidence: false }
     }
 
     /// Leaves one row out at a time, exactly: closed-form candidates only.
     pub fn leave_one_out() -> Self {
-        CrossValidation { folds: None, prior: None, costs: None }
+        CrossValidation { folds: None, prior: None, costs: None, calibrated: 0, evidence: false }
     }
 
     /// Under another prior.
@@ -73,6 +83,16 @@ impl CrossValidation {
     /// Under other costs.
     pub fn costs(self, costs: Costs) -> Self {
         CrossValidation { costs: Some(costs), ..self }
+    }
+
+    /// The best `count` candidates, and the one of fewest errors, also with logistic calibration.
+    pub fn calibrated(self, count: usize) -> Self {
+        CrossValidation { calibrated: count, ..self }
+    }
+
+    /// Keeps the evidence of all rows, for [`Comparison::held_out`].
+    pub fn keep_evidence(self) -> Self {
+        CrossValidation { evidence: true, ..self }
     }
 
     /// Fits and scores all candidates. One that fails, since its numbers are too few or a cell is
@@ -120,9 +140,19 @@ impl CrossValidation {
         folds_models.iter_mut().for_each(|models| models.keep(&living));
         let (judge, costs, keep) = self.judge(&statistics, living.len())?;
         let (folds, prior) = (folds.clone(), self.prior.clone());
-        let scored = engine.run(&Score { folds, models: folds_models, judge, prior, keep })?;
+        let mut score = Score { folds, models: folds_models, judge, prior, keep };
+        let scored = engine.run(&score)?;
         let places: Vec<(usize, usize)> = living.iter().map(|&i| (alive[i], i)).collect();
-        Ok(Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed))
+        let rows: f64 = statistics.summary().rows().iter().sum();
+        let mut comparison = Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed);
+        if self.calibrated > 0 && keep >= Keep::Losses && is_quick(rows, comparison.schema().classes().len()) {
+            let few = comparison.promising(self.calibrated);
+            score.models.iter_mut().for_each(|models| models.keep(&few));
+            score.keep = Keep::Evidence;
+            let rows = engine.run(&score)?.into_rows();
+            comparison.add_calibrated(&few, &score, &rows, &Calibrator::default())?;
+        }
+        Ok(comparison)
     }
 
     /// The same, where every row is a fold of its own: closed-form candidates only.
@@ -152,18 +182,24 @@ impl CrossValidation {
         let shared = Shared::new(&chosen, &columns);
         let statistics = self.statistics(engine, &shared)?;
         let (judge, costs, keep) = self.judge(&statistics, chosen.len())?;
-        let pass = LeaveOneOut::new(&chosen, &shared, &statistics, judge, self.prior.clone(), keep)?;
+        let pass = LeaveOneOut::new(&chosen, &shared, &statistics, judge, self.prior.clone(), keep >= Keep::Losses)?;
         let scored = engine.run(&pass)?;
         let places: Vec<(usize, usize)> = alive.iter().enumerate().map(|(i, &c)| (c, i)).collect();
         let seconds = vec![0.0; chosen.len()];
         Ok(Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed))
     }
 
-    fn judge(&self, statistics: &Statistics, candidates: usize) -> Result<(Judge, Costs, bool)> {
+    fn judge(&self, statistics: &Statistics, candidates: usize) -> Result<(Judge, Costs, Keep)> {
         let classes = statistics.schema().classes();
         let costs = self.costs.clone().unwrap_or_else(|| Costs::zero_one(classes));
         let rows: f64 = statistics.summary().rows().iter().sum();
-        Ok((Judge::new(classes, costs.clone())?, costs, rows * candidates as f64 <= MOST_KEPT))
+        let scores = rows * candidates as f64;
+        let keep = match scores <= MOST_KEPT {
+            true if self.evidence && scores * classes.len() as f64 <= MOST_EVIDENCE => Keep::Evidence,
+            true => Keep::Losses,
+            false => Keep::Nothing,
+        };
+        Ok((Judge::new(classes, costs.clone())?, costs, keep))
     }
 
     pub(super) fn statistics(&self, engine: &impl Engine, shared: &Shared) -> Result<Statistics> {
@@ -203,13 +239,46 @@ impl Comparison {
             folds: scored.by_fold(place).to_vec(),
             seconds: seconds[i] + scored.seconds(place),
             blocks: shared.places[i].clone(),
+            calibration: None,
             place,
         };
-        let mut ranked: Vec<Outcome> = places.iter().enumerate().map(outcome).collect();
+        let ranked: Vec<Outcome> = places.iter().enumerate().map(outcome).collect();
+        let mut comparison = Comparison { costs, ranked, failed, statistics, rows: scored.into_rows() };
+        comparison.rank();
+        comparison
+    }
+
+    fn rank(&mut self) {
         // Candidates stay in the order given where nothing tells them apart.
         let key = |o: &Outcome| (o.sums.log_loss(), o.sums.errors);
-        ranked.sort_by(|a, b| key(a).0.total_cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
-        Comparison { costs, ranked, failed, statistics, rows: scored.into_rows() }
+        self.ranked.sort_by(|a, b| key(a).0.total_cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+    }
+
+    /// Adds the outcome of the candidate at a place with a calibration, by its sums per fold and its losses,
+    /// errors and LLRs per row.
+    pub(super) fn add(
+        &mut self,
+        place: usize,
+        calibration: Calibration,
+        method: Method,
+        folds: Vec<Sums>,
+        (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
+    ) {
+        let Some(plain) = self.ranked.iter().find(|outcome| outcome.place == place).cloned() else { return };
+        let mut sums = folds[0].clone();
+        folds[1..].iter().for_each(|fold| sums.merge(fold));
+        self.rows.losses.push(losses);
+        self.rows.errors.push(errors);
+        self.rows.llrs.push(llrs);
+        self.ranked.push(Outcome {
+            name: format!("{} --calibrate {}", plain.name, method.name()),
+            sums,
+            folds,
+            calibration: Some(calibration),
+            place: self.rows.losses.len() - 1,
+            ..plain
+        });
+        self.rank();
     }
 
     /// The columns and classes.
@@ -255,15 +324,25 @@ impl Comparison {
         mean.is_finite().then_some((mean, square.sqrt() / weight))
     }
 
+    /// Rows with their evidence by the models of an outcome that have not seen them, if it was kept.
+    pub fn held_out(&self, outcome: &Outcome) -> Result<Option<HeldOut>> {
+        let kept = self.rows.evidence.get(outcome.place).is_some_and(|evidence| !evidence.is_empty());
+        kept.then(|| HeldOut::new(&self.rows, outcome.place, self.schema().classes().len())).transpose()
+    }
+
     /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
     /// others by passes on `engine`.
     pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
         let candidate = &candidates[outcome.candidate];
-        match (&candidate.recipe, &outcome.blocks) {
+        let model = match (&candidate.recipe, &outcome.blocks) {
             (Recipe::Generative(learner), Some(blocks)) => {
                 learner.fit(&self.statistics.select(blocks)).map(Model::Generative)
             }
             _ => candidate.learn(engine),
+        }?;
+        match &outcome.calibration {
+            Some(calibration) => Ok(Model::Calibrated(CalibratedModel::new(model, calibration.clone())?)),
+            None => Ok(model),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Bank, are_kin};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
-use crate::learn::{FittedBlock, Learner, Logistic, LogisticModel, Statistics};
+use crate::learn::{FittedBlock, Logistic, Model, Statistics};
 use crate::posterior::Prior;
 use crate::statistic::Statistic;
 
@@ -41,7 +41,7 @@ impl FoldModels {
         let mut candidates = Vec::new();
         for &c in living {
             candidates.push(match &self.candidates[c] {
-                Scorer::Logistic(model) => Scorer::Logistic(model.clone()),
+                Scorer::Model(model) => Scorer::Model(model.clone()),
                 Scorer::Blocks(own) => {
                     let mut place = |b: usize| {
                         *places[b].get_or_insert_with(|| {
@@ -92,8 +92,8 @@ impl FoldModels {
 pub enum Scorer {
     /// The product of these blocks.
     Blocks(Vec<usize>),
-    /// A linear model.
-    Logistic(Box<LogisticModel>),
+    /// A model that has no blocks.
+    Model(Box<Model>),
 }
 
 /// What each candidate gave: fold by fold a scorer, or the first error.
@@ -158,19 +158,19 @@ pub fn fit(
     }
     let mut fits = closed_form(candidates, shared, statistics, &weights, &present)?;
     for (c, candidate) in candidates.iter().enumerate() {
-        let Recipe::Generative(learner) = &candidate.recipe else { continue };
-        if shared.places[c].is_some() {
+        if shared.places[c].is_some() || matches!(candidate.recipe, Recipe::Logistic(_)) {
             continue;
         }
         let started = Instant::now();
         for (held, models) in fits.folds.iter_mut().enumerate() {
             let view = Folded::new(engine, View::without(folds, held, &present[held]));
-            match learner.learn(&view) {
-                Ok(model) => {
+            match candidate.learn(&view) {
+                Ok(Model::Generative(model)) => {
                     let first = models.blocks.len();
                     models.blocks.extend(model.blocks().iter().cloned());
                     models.candidates[c] = Scorer::Blocks((first..models.blocks.len()).collect());
                 }
+                Ok(model) => models.candidates[c] = Scorer::Model(Box::new(model)),
                 Err(error) => {
                     fits.failures[c] = Some(error);
                     break;
@@ -286,7 +286,7 @@ fn linear(candidates: &[Candidate], engine: &impl Engine, folds: &Folds, present
     for (learner, mut members) in paths {
         let decay = |c: &usize| match &candidates[*c].recipe {
             Recipe::Logistic(learner) => learner.weight_decay,
-            Recipe::Generative(_) => 0.0,
+            _ => 0.0,
         };
         members.sort_by(|a, b| decay(b).total_cmp(&decay(a)));
         let decays: Vec<f64> = members.iter().map(decay).collect();
@@ -295,7 +295,7 @@ fn linear(candidates: &[Candidate], engine: &impl Engine, folds: &Folds, present
             let view = Folded::new(engine, View::without(folds, held, &present[held]));
             match learner.path(&view, &decays) {
                 Ok(path) => members.iter().zip(path).for_each(|(&c, model)| {
-                    models.candidates[c] = Scorer::Logistic(Box::new(model));
+                    models.candidates[c] = Scorer::Model(Box::new(Model::Logistic(model)));
                 }),
                 Err(error) => {
                     // One error serves all members.

@@ -28,6 +28,7 @@
 //! # Ok::<(), deciban::Error>(())
 //! ```
 
+mod calibrate;
 mod candidate;
 mod compare;
 mod fitted;
@@ -36,15 +37,17 @@ pub mod grid;
 mod leave_one_out;
 mod likelihood;
 mod score;
+mod stored;
 mod sums;
 mod view;
 
+pub use calibrate::HeldOut;
 pub use candidate::{Candidate, Recipe};
 pub use compare::{Comparison, CrossValidation, Outcome};
 pub use fitted::{FoldModels, Scorer};
 pub use folds::{Count, Counts, Draw, Draws, Folds};
 pub use leave_one_out::LeaveOneOut;
 pub use likelihood::Likelihoods;
-pub use score::{HeldRows, Score, Scored};
+pub use score::{HeldRows, Keep, Score, Scored};
 pub use sums::{Judge, Sums, Verdict};
 pub use view::{Folded, View, Viewed};

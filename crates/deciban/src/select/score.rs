@@ -5,14 +5,15 @@
 
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use super::Folds;
 use super::fitted::{FoldModels, Scorer};
 use super::sums::{Judge, Sums, Verdict};
 use crate::data::{Batch, Cells, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
-use crate::family::{AnyDensity, Density};
-use crate::file::{Archive, Stored};
-use crate::learn::{Block, Classifier, FittedBlock, LogisticModel};
+use crate::family::Density;
+use crate::learn::{Classifier, FittedBlock};
 use crate::pass::Pass;
 use crate::posterior::Prior;
 use crate::statistic::Statistic;
@@ -31,19 +32,30 @@ pub struct Score {
     pub judge: Judge,
     /// A prior in place of that of the other folds.
     pub prior: Option<Prior>,
-    /// Whether to keep what became of each row.
-    pub keep: bool,
+    /// What to keep of each row.
+    pub keep: Keep,
+}
+
+/// What is kept of single rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Keep {
+    /// Nothing: only sums.
+    Nothing,
+    /// Losses, errors and, of two classes, LLRs.
+    Losses,
+    /// The evidence of all classes too.
+    Evidence,
 }
 
 /// What became of the rows, for each candidate.
 #[derive(Clone, Debug)]
 pub struct Scored {
-    folds: usize,
+    pub(super) folds: usize,
     /// `candidate·folds + fold`.
-    sums: Vec<Sums>,
+    pub(super) sums: Vec<Sums>,
     /// Seconds that scoring each candidate took.
-    seconds: Vec<f64>,
-    rows: HeldRows,
+    pub(super) seconds: Vec<f64>,
+    pub(super) rows: HeldRows,
 }
 
 /// What became of single rows, in the order in which they were scored.
@@ -59,6 +71,11 @@ pub struct HeldRows {
     pub errors: Vec<Vec<u8>>,
     /// For each candidate, of two classes, the log-likelihood ratio of the second.
     pub llrs: Vec<Vec<f64>>,
+    /// The folds, where evidence is kept.
+    pub folds: Vec<u32>,
+    /// For each candidate the evidence of all classes, row after row, if it is kept: −∞ for a class that
+    /// the other folds do not have.
+    pub evidence: Vec<Vec<f64>>,
 }
 
 impl Scored {
@@ -82,6 +99,7 @@ impl Scored {
             losses: vec![Vec::new(); candidates],
             errors: vec![Vec::new(); candidates],
             llrs: vec![Vec::new(); candidates],
+            evidence: vec![Vec::new(); candidates],
             ..HeldRows::default()
         };
         Scored { folds, sums: vec![sums; candidates * folds], seconds: vec![0.0; candidates], rows }
@@ -98,6 +116,14 @@ impl Scored {
         if let [first, second] = evidence {
             self.rows.llrs[candidate].push(second - first);
         }
+    }
+
+    /// Keeps the evidence of a row for the classes `present` of so many.
+    fn keep_evidence(&mut self, candidate: usize, evidence: &[f64], present: &[usize], classes: usize) {
+        let kept = &mut self.rows.evidence[candidate];
+        let start = kept.len();
+        kept.resize(start + classes, f64::NEG_INFINITY);
+        present.iter().zip(evidence).for_each(|(&class, e)| kept[start + class] = *e);
     }
 
     /// Keeps a row's class and weight.
@@ -122,7 +148,8 @@ impl Score {
         self.models.first().map_or(0, |models| models.candidates.len())
     }
 
-    fn log_prior(&self, models: &FoldModels) -> Vec<f64> {
+    /// ln of the prior over the classes of a fold's models.
+    pub(super) fn log_prior(&self, models: &FoldModels) -> Vec<f64> {
         let probability = |(i, &c): (usize, &usize)| match &self.prior {
             Some(prior) => prior.probabilities()[c],
             None => models.prior.probabilities()[i],
@@ -178,7 +205,7 @@ impl Score {
         for (c, candidate) in models.candidates.iter().enumerate() {
             let started = Instant::now();
             let evidence = match candidate {
-                Scorer::Logistic(model) => model.evidence(x)?.values().to_vec(),
+                Scorer::Model(model) => model.evidence(x)?.values().to_vec(),
                 Scorer::Blocks(own) => {
                     let mut sum = vec![0.0; x.rows() * width];
                     for &b in own {
@@ -195,8 +222,11 @@ impl Score {
                 let truth = truth[i] as usize;
                 let sums = scored.sums(c, fold);
                 let verdict = self.judge.add(sums, &mut joint, &models.classes, truth, weights[i], &mut posterior);
-                if self.keep {
+                if self.keep >= Keep::Losses {
                     scored.keep(c, verdict, row);
+                }
+                if self.keep == Keep::Evidence {
+                    scored.keep_evidence(c, row, &models.classes, self.judge.classes());
                 }
             }
             scored.seconds[c] += started.elapsed().as_secs_f64();
@@ -238,8 +268,11 @@ impl Pass for Score {
                 weights.clear();
                 weights.extend(tile.iter().map(|&i| batch.row_weights().map_or(1.0, |w| w[i as usize])));
                 self.tile(scored, fold, &gathered.batch()?, &truth, &weights)?;
-                if self.keep {
+                if self.keep >= Keep::Losses {
                     truth.iter().zip(&weights).for_each(|(&class, &weight)| scored.keep_row(class, weight));
+                }
+                if self.keep == Keep::Evidence {
+                    scored.rows.folds.resize(scored.rows.classes.len(), fold as u32);
                 }
             }
         }
@@ -258,131 +291,12 @@ impl Statistic for Scored {
         mine.losses.iter_mut().zip(&theirs.losses).for_each(|(a, b)| a.extend(b));
         mine.errors.iter_mut().zip(&theirs.errors).for_each(|(a, b)| a.extend(b));
         mine.llrs.iter_mut().zip(&theirs.llrs).for_each(|(a, b)| a.extend(b));
+        mine.folds.extend(&theirs.folds);
+        mine.evidence.iter_mut().zip(&theirs.evidence).for_each(|(a, b)| a.extend(b));
         Ok(())
     }
 
     fn remove(&mut self, _: &Self) -> Result<()> {
         Err(Error::Cancellation("scores of single rows cannot be taken back: score the other rows anew".into()))
-    }
-}
-
-impl Stored for Score {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let prior = self.prior.as_ref().map(Prior::probabilities);
-        archive.put_json(&format!("{name}.rule"), &(&self.folds, prior, self.keep))?;
-        self.judge.store(archive, &format!("{name}.judge"))?;
-        for (f, models) in self.models.iter().enumerate() {
-            models.store(archive, &format!("{name}.fold{f}"))?;
-        }
-        Ok(())
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (folds, prior, keep): (Folds, Option<Vec<f64>>, bool) = archive.json(&format!("{name}.rule"))?;
-        let models = (0..folds.count()).map(|f| FoldModels::load(archive, &format!("{name}.fold{f}")));
-        Ok(Score {
-            models: models.collect::<Result<_>>()?,
-            judge: Judge::load(archive, &format!("{name}.judge"))?,
-            prior: prior.map(|p| Prior::new(&p)).transpose()?,
-            folds,
-            keep,
-        })
-    }
-}
-
-impl Stored for FoldModels {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        for (b, FittedBlock { block, density }) in self.blocks.iter().enumerate() {
-            block.store(archive, &format!("{name}.block{b}"))?;
-            density.store(archive, &format!("{name}.density{b}"))?;
-        }
-        let mut candidates = Vec::new();
-        for (c, candidate) in self.candidates.iter().enumerate() {
-            candidates.push(match candidate {
-                Scorer::Blocks(blocks) => Some(blocks),
-                Scorer::Logistic(model) => {
-                    model.store(archive, &format!("{name}.candidate{c}"))?;
-                    None
-                }
-            });
-        }
-        archive.put_json(name, &(&self.classes, self.prior.probabilities(), self.blocks.len(), candidates))
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        type Parts = (Vec<usize>, Vec<f64>, usize, Vec<Option<Vec<usize>>>);
-        let (classes, prior, count, scorers): Parts = archive.json(name)?;
-        let mut blocks = Vec::new();
-        for b in 0..count {
-            let block = Block::load(archive, &format!("{name}.block{b}"))?;
-            let density = AnyDensity::load(archive, &format!("{name}.density{b}"))?;
-            if density.classes() != classes.len() || density.width() != block.columns.len() {
-                return Err(archive.damaged(&format!("block {b} does not fit its classes or columns")));
-            }
-            blocks.push(FittedBlock { block, density });
-        }
-        let candidate = |(c, own): (usize, Option<Vec<usize>>)| match own {
-            Some(own) if own.iter().any(|&b| b >= count) => Err(archive.damaged("a candidate has no such block")),
-            Some(own) => Ok(Scorer::Blocks(own)),
-            None => Ok(Scorer::Logistic(Box::new(LogisticModel::load(archive, &format!("{name}.candidate{c}"))?))),
-        };
-        let candidates = scorers.into_iter().enumerate().map(candidate).collect::<Result<_>>()?;
-        let mut models = FoldModels { classes, prior: Prior::new(&prior)?, blocks, candidates, banks: Vec::new() };
-        models.make_banks();
-        Ok(models)
-    }
-}
-
-impl Stored for Scored {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let length = self.sums.first().map_or(0, |sums| sums.numbers().len());
-        let kept = self.rows.classes.len();
-        let two = self.rows.llrs.iter().any(|llrs| !llrs.is_empty());
-        archive.put_json(name, &(self.folds, self.sums.len(), length, self.seconds.len(), kept, two))?;
-        let numbers: Vec<f64> = self.sums.iter().flat_map(Sums::numbers).collect();
-        archive.put(&format!("{name}.sums"), &[self.sums.len(), length], &numbers)?;
-        archive.put(&format!("{name}.seconds"), &[self.seconds.len()], &self.seconds)?;
-        let classes: Vec<f64> = self.rows.classes.iter().map(|&c| f64::from(c)).collect();
-        archive.put(&format!("{name}.classes"), &[kept], &classes)?;
-        archive.put(&format!("{name}.weights"), &[kept], &self.rows.weights)?;
-        if kept == 0 {
-            return Ok(());
-        }
-        for c in 0..self.seconds.len() {
-            let errors: Vec<f64> = self.rows.errors[c].iter().map(|&e| f64::from(e)).collect();
-            archive.put(&format!("{name}.losses{c}"), &[kept], &self.rows.losses[c])?;
-            archive.put(&format!("{name}.errors{c}"), &[kept], &errors)?;
-            if two {
-                archive.put(&format!("{name}.llrs{c}"), &[kept], &self.rows.llrs[c])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (folds, count, length, candidates, kept, two): (usize, usize, usize, usize, usize, bool) =
-            archive.json(name)?;
-        if count != folds * candidates || (count > 0 && length < Sums::empty(1, 0).numbers().len()) {
-            return Err(archive.damaged("the sums do not fit the candidates and folds"));
-        }
-        let numbers = archive.get(&format!("{name}.sums"), &[count, length])?;
-        let integers = |name: &str| archive.get(name, &[kept]);
-        let mut rows = HeldRows {
-            classes: integers(&format!("{name}.classes"))?.iter().map(|&x| x as u32).collect(),
-            weights: archive.get(&format!("{name}.weights"), &[kept])?.to_vec(),
-            losses: vec![Vec::new(); candidates],
-            errors: vec![Vec::new(); candidates],
-            llrs: vec![Vec::new(); candidates],
-        };
-        for c in 0..if kept > 0 { candidates } else { 0 } {
-            rows.losses[c] = archive.get(&format!("{name}.losses{c}"), &[kept])?.to_vec();
-            rows.errors[c] = integers(&format!("{name}.errors{c}"))?.iter().map(|&x| x as u8).collect();
-            if two {
-                rows.llrs[c] = archive.get(&format!("{name}.llrs{c}"), &[kept])?.to_vec();
-            }
-        }
-        let sums = numbers.chunks_exact(length.max(1)).map(Sums::from_numbers).collect();
-        let seconds = archive.get(&format!("{name}.seconds"), &[candidates])?.to_vec();
-        Ok(Scored { folds, sums, seconds, rows })
     }
 }

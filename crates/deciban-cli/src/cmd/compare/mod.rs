@@ -74,7 +74,7 @@ impl Compare {
         let candidates = grid::candidates(&files, &self.models)?;
         let validation = match self.folds.is_leave_one_out()? {
             true => CrossValidation::leave_one_out(),
-            false => CrossValidation::new(self.folds.folds(&files)?),
+            false => CrossValidation::new(self.folds.folds(&files)?).calibrated(3),
         };
         if self.by == "likelihood" {
             return self.by_likelihood(&validation.by_likelihood(&files, &candidates)?);
@@ -179,7 +179,7 @@ pub fn to_text(comparison: &Comparison, top: Option<usize>, costs: bool) -> Stri
         let sums = &outcome.sums;
         let log_loss = format!("{:.4} ± {:.4}", sums.log_loss(), sums.log_loss_error());
         let worse = match comparison.difference(outcome, best) {
-            Some(_) if outcome.candidate == best.candidate => "·".to_string(),
+            Some(_) if outcome.name == best.name => "·".to_string(),
             Some((mean, error)) => format!("{mean:+.4} ± {error:.4}"),
             None => "·".to_string(),
         };

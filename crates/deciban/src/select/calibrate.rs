@@ -1,0 +1,139 @@
+//! Calibration from cross-validation: the evidence of every row comes from a model that was fitted
+//! without its fold, and the map is learned from all of them. No row is lost to it.
+//!
+//! Such evidence is that of models of a part (K − 1)/K of the rows; the model of all rows is a little
+//! better, and the map a little too careful for it.
+//!
+//! A calibrated model is judged by rows that neither the model nor the map has seen: for each fold the
+//! map is learned from the other folds. (Their models have seen the fold's rows. To hold them back as
+//! well would take a model for every pair of folds; the map has but a few numbers to learn from it.)
+
+use rayon::prelude::*;
+
+use super::compare::{Comparison, Outcome};
+use super::score::{HeldRows, Score};
+use super::sums::Sums;
+use crate::calibrate::{Calibration, Calibrator};
+use crate::error::Result;
+use crate::evaluate;
+use crate::evidence::Evidence;
+
+/// Above as many numbers to be added for a step of a fit, calibrated candidates take too long.
+const MOST_ADDED: f64 = 2e7;
+
+/// Rows with their evidence by models that have not seen their fold.
+#[derive(Clone, Debug)]
+pub struct HeldOut {
+    /// The rows whose class the models know.
+    pub rows: evaluate::Scored,
+    folds: Vec<u32>,
+}
+
+impl HeldOut {
+    pub(super) fn new(rows: &HeldRows, place: usize, classes: usize) -> Result<Self> {
+        let (mut values, mut truth, mut weights, mut folds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (i, row) in rows.evidence[place].chunks_exact(classes).enumerate() {
+            // A class that no other fold has is impossible, and so would be its rows.
+            let unseen = row[rows.classes[i] as usize] == f64::NEG_INFINITY && rows.losses[place][i].is_nan();
+            if !unseen {
+                values.extend_from_slice(row);
+                truth.push(rows.classes[i]);
+                weights.push(rows.weights[i]);
+                folds.push(rows.folds[i]);
+            }
+        }
+        let mut kept = evaluate::Scored::new(classes)?;
+        kept.append(&Evidence::new(classes, values)?, &truth, Some(&weights))?;
+        Ok(HeldOut { rows: kept, folds })
+    }
+
+    /// The calibration that all rows teach.
+    pub fn calibration(&self, calibrator: &Calibrator, classes: &[String]) -> Result<Calibration> {
+        let rows = &self.rows;
+        calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)
+    }
+
+    /// For each fold the calibration that the other folds teach.
+    fn without_each(&self, calibrator: &Calibrator, classes: &[String], folds: usize) -> Result<Vec<Calibration>> {
+        let one = |held: usize| {
+            // Rows of weight 0 are not there.
+            let weight = |(w, f): (&f64, &u32)| if *f as usize == held { 0.0 } else { *w };
+            let weights: Vec<f64> = self.rows.weights().iter().zip(&self.folds).map(weight).collect();
+            calibrator.fit(self.rows.evidence(), self.rows.truth(), Some(&weights), classes)
+        };
+        (0..folds).into_par_iter().map(one).collect()
+    }
+
+    /// The rows with the evidence of each fold calibrated by the others: what to expect of new rows.
+    pub fn calibrated(&self, calibrator: &Calibrator, classes: &[String]) -> Result<evaluate::Scored> {
+        let folds = self.folds.iter().max().map_or(0, |most| *most as usize + 1);
+        let maps = self.without_each(calibrator, classes, folds)?;
+        let mut values = self.rows.evidence().values().to_vec();
+        let rows = values.chunks_exact_mut(classes.len()).zip(&self.folds);
+        rows.for_each(|(row, &fold)| maps[fold as usize].apply_row(row));
+        let mut all = evaluate::Scored::new(classes.len())?;
+        all.append(&Evidence::new(classes.len(), values)?, self.rows.truth(), Some(self.rows.weights()))?;
+        Ok(all)
+    }
+}
+
+/// Whether calibrated candidates of so many rows and classes are quick enough.
+pub(super) fn is_quick(rows: f64, classes: usize) -> bool {
+    rows * (classes as f64).powi(3) <= MOST_ADDED
+}
+
+impl Comparison {
+    /// The most promising candidates, by their places: the best `count` by log loss, and those with no
+    /// more errors than any, which may be good but for their calibration.
+    pub(super) fn promising(&self, count: usize) -> Vec<usize> {
+        let mut by_errors: Vec<&Outcome> = self.ranked().iter().collect();
+        by_errors.sort_by(|a, b| a.sums.errors.total_cmp(&b.sums.errors));
+        let mut places = Vec::new();
+        for outcome in self.ranked().iter().take(count).chain(by_errors.into_iter().take(1)) {
+            if !places.contains(&outcome.place) {
+                places.push(outcome.place);
+            }
+        }
+        places
+    }
+
+    /// Adds, for the candidate at each of `places`, the same one with a calibration: `score` has scored it,
+    /// and `rows` holds what it kept. One that cannot be calibrated, since its rows are apart without
+    /// error, is not added.
+    pub(super) fn add_calibrated(
+        &mut self,
+        places: &[usize],
+        score: &Score,
+        rows: &HeldRows,
+        calibrator: &Calibrator,
+    ) -> Result<()> {
+        let names = self.schema().classes().to_vec();
+        let classes = names.len();
+        for (i, &place) in places.iter().enumerate() {
+            let held_out = HeldOut::new(rows, i, classes)?;
+            let maps = held_out.without_each(calibrator, &names, score.models.len());
+            let (Ok(calibration), Ok(maps)) = (held_out.calibration(calibrator, &names), maps) else { continue };
+            let mut sums = vec![Sums::empty(classes, score.judge.costs.actions().len()); maps.len()];
+            let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());
+            let log_priors: Vec<Vec<f64>> = score.models.iter().map(|models| score.log_prior(models)).collect();
+            let (mut row, mut posterior) = (vec![0.0; classes], vec![0.0; classes]);
+            for (r, evidence) in rows.evidence[i].chunks_exact(classes).enumerate() {
+                let fold = rows.folds[r] as usize;
+                let present = &score.models[fold].classes;
+                row.copy_from_slice(evidence);
+                maps[fold].apply_row(&mut row);
+                if classes == 2 && present.len() == 2 {
+                    llrs.push(row[1] - row[0]);
+                }
+                let mut joint: Vec<f64> = present.iter().zip(&log_priors[fold]).map(|(&k, p)| row[k] + p).collect();
+                let truth = rows.classes[r] as usize;
+                let verdict =
+                    score.judge.add(&mut sums[fold], &mut joint, present, truth, rows.weights[r], &mut posterior);
+                losses.push(verdict.loss);
+                errors.push(u8::from(verdict.wrong));
+            }
+            self.add(place, calibration, calibrator.method, sums, (losses, errors, llrs));
+        }
+        Ok(())
+    }
+}
