@@ -3,6 +3,8 @@
 //! Results are the same bits for any number of threads: rows are cut into stripes whose number
 //! depends on the data alone, each stripe is observed in order, and stripes are merged in order.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use crate::data::{Batch, MISSING, Profile, Schema, row_hashes};
@@ -39,6 +41,7 @@ pub trait Engine {
 pub struct Memory<'a> {
     schema: Schema,
     batch: Batch<'a>,
+    stop: Option<&'a AtomicBool>,
 }
 
 /// Rows observed at once: enough to sort by class, few enough to stay in the cache.
@@ -53,7 +56,19 @@ impl<'a> Memory<'a> {
             most if most > schema.classes().len() => {
                 Err(Error::Shape { what: "class codes".into(), expected: schema.classes().len(), found: most })
             }
-            _ => Ok(Memory { schema, batch }),
+            _ => Ok(Memory { schema, batch, stop: None }),
+        }
+    }
+
+    /// Ends a run soon after `stop` turns true, with [`Error::Interrupted`].
+    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        Memory { stop: Some(stop), ..self }
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
         }
     }
 }
@@ -74,6 +89,7 @@ impl Engine for Memory<'_> {
                 let mut statistic = pass.empty();
                 let end = rows.min((stripe + 1) * length);
                 for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
+                    self.check_stop()?;
                     pass.observe(&mut statistic, &batch.slice(start..end.min(start + CHUNK)))?;
                 }
                 Ok(statistic)
@@ -85,9 +101,10 @@ impl Engine for Memory<'_> {
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         // One batch, as long as its rows can be numbered in 32 bits.
         const MOST: usize = 1 << 31;
-        (0..self.batch.rows())
-            .step_by(MOST)
-            .try_for_each(|start| visit(&self.batch.slice(start..start.saturating_add(MOST))))
+        (0..self.batch.rows()).step_by(MOST).try_for_each(|start| {
+            self.check_stop()?;
+            visit(&self.batch.slice(start..start.saturating_add(MOST)))
+        })
     }
 
     fn schema(&self) -> Result<Schema> {
@@ -115,4 +132,23 @@ pub fn merge_in_order<S: Statistic>(parts: Vec<Result<S>>) -> Result<S> {
         whole.merge(&part?)?;
     }
     Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::gaussian::Gaussian;
+    use crate::learn::{Generative, Learner};
+
+    #[test]
+    fn a_run_ends_when_it_is_told_to() {
+        let schema = Schema::numbers(&["x"], "y", &["a", "b"]).unwrap();
+        let rows = Batch::new(4).column(&[1.0, 2.0, 5.0, 7.0][..]).unwrap().classes(&[0, 0, 1, 1]).unwrap();
+        let stop = AtomicBool::new(false);
+        let engine = Memory::new(schema.clone(), rows).unwrap().stopped_by(&stop);
+        let learner = Generative::gaussian(schema.columns(), Gaussian::default()).unwrap();
+        assert!(learner.learn(&engine).is_ok());
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(learner.learn(&engine), Err(Error::Interrupted)));
+    }
 }

@@ -111,6 +111,9 @@ pub enum Error {
         /// What it must be.
         message: String,
     },
+    /// The caller asked to stop.
+    #[error("stopped before the end, as asked")]
+    Interrupted,
     /// Removing a statistic from another loses more digits than it may.
     #[error("{0}")]
     Cancellation(String),

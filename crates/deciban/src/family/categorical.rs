@@ -181,6 +181,26 @@ impl LevelTable {
 }
 
 impl CategoricalDensity {
+    /// From ln p(level | class): for each column its levels, one class after the other. A level never
+    /// seen is impossible.
+    pub fn from_log_probabilities(classes: usize, columns: &[Vec<f64>]) -> Result<Self> {
+        let table = |log_p: &Vec<f64>| {
+            let levels = log_p.len() / classes.max(1);
+            Error::check_shape("probabilities of a column", levels * classes, log_p.len())?;
+            if log_p.iter().any(|x| x.is_nan() || *x > 1e-9) {
+                return Err(Error::Schema("logarithms of probabilities are at most 0".into()));
+            }
+            let unseen = |class: &[f64]| class.iter().copied().chain([f64::NEG_INFINITY]).collect::<Vec<_>>();
+            let log_p: Vec<f64> = log_p.chunks_exact(levels.max(1)).flat_map(unseen).collect();
+            Ok(LevelTable::new(levels, &log_p))
+        };
+        Ok(CategoricalDensity {
+            classes,
+            columns: columns.iter().map(table).collect::<Result<_>>()?,
+            unseen: Unseen::Share,
+        })
+    }
+
     /// p(level | class) of a column; levels never seen have theirs too.
     pub fn probability(&self, class: usize, column: usize, level: usize) -> f64 {
         let table = &self.columns[column];

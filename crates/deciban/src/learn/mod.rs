@@ -100,14 +100,28 @@ fn score_in_tiles(
 impl Model {
     /// Writes a model file, whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.archive()?.write(path)
+    }
+
+    /// What a model file holds.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.archive()?.to_bytes()
+    }
+
+    fn archive(&self) -> Result<Archive> {
         let mut archive = Archive::new("model");
         self.put(&mut archive, "kind", "model")?;
-        archive.write(path)
+        Ok(archive)
     }
 
     /// Reads a model file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Model::get(&Archive::read(path, "model")?, "kind", "model")
+    }
+
+    /// Reads what a model file holds.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Model::get(&Archive::from_bytes(bytes, "model")?, "kind", "model")
     }
 
     /// The model without its calibration, if it has one.

@@ -152,19 +152,36 @@ impl Statistics {
 
     /// Writes a statistics file, whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.archive()?.write(path)
+    }
+
+    /// What a statistics file holds.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.archive()?.to_bytes()
+    }
+
+    fn archive(&self) -> Result<Archive> {
         let mut archive = Archive::new("statistics");
         archive.put_json("schema", &self.schema)?;
         self.pass.store(&mut archive, "pass")?;
         self.summary.store(&mut archive, "summary")?;
-        archive.write(path)
+        Ok(archive)
     }
 
     /// Reads a statistics file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let archive = Archive::read(path, "statistics")?;
+        Statistics::of_archive(&Archive::read(path, "statistics")?)
+    }
+
+    /// Reads what a statistics file holds.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Statistics::of_archive(&Archive::from_bytes(bytes, "statistics")?)
+    }
+
+    fn of_archive(archive: &Archive) -> Result<Self> {
         let schema: Schema = archive.json("schema")?;
-        let pass = Summarise::load(&archive, "pass")?;
-        let summary = Summary::load(&archive, "summary")?;
+        let pass = Summarise::load(archive, "pass")?;
+        let summary = Summary::load(archive, "summary")?;
         let columns_exist = pass.blocks.iter().flat_map(|b| &b.columns).all(|&c| c < schema.columns().len());
         let counts_agree = summary.classes() == schema.classes().len() && summary.folds() == pass.folds;
         if !counts_agree || !columns_exist || !summary.belongs_to(&pass) {

@@ -91,6 +91,15 @@ impl Factor {
     }
 }
 
+fn check_means(means: &[Vec<f64>], covariances: usize) -> Result<()> {
+    let width = means.first().map_or(0, Vec::len);
+    Error::check_shape("covariances", means.len(), covariances)?;
+    match width > 0 && means.iter().all(|m| m.len() == width && m.iter().all(|x| x.is_finite())) {
+        true => Ok(()),
+        false => Err(Error::Schema("means must be finite numbers, as many for each class, and at least one".into())),
+    }
+}
+
 /// How fast a density falls off.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tails {
@@ -129,6 +138,32 @@ impl GaussianDensity {
             (centre, whitened)
         });
         GaussianDensity { chain, means, factors, tails, whitened }
+    }
+
+    /// Normal densities with these means and variances, one of each per class and column.
+    pub fn diagonal(means: Vec<Vec<f64>>, variances: Vec<Vec<f64>>) -> Result<Self> {
+        check_means(&means, variances.len())?;
+        let sd = |(variances, mean): (Vec<f64>, &Vec<f64>)| {
+            Error::check_shape("variances of a class", mean.len(), variances.len())?;
+            match variances.iter().all(|v| *v > 0.0 && v.is_finite()) {
+                true => Ok(Factor::Diagonal(variances.iter().map(|v| v.sqrt()).collect())),
+                false => Err(Error::Schema("every variance must be a finite number above 0".into())),
+            }
+        };
+        let factors = variances.into_iter().zip(&means).map(sd).collect::<Result<_>>()?;
+        Ok(GaussianDensity::normal(Vec::new(), means, factors))
+    }
+
+    /// Normal densities with these means and covariance matrices: one per class, or one for all.
+    pub fn from_parameters(means: Vec<Vec<f64>>, covariances: Vec<Matrix>) -> Result<Self> {
+        check_means(&means, if covariances.len() == 1 { means.len() } else { covariances.len() })?;
+        let factor = |(class, covariance): (usize, &Matrix)| {
+            Error::check_shape("rows of a covariance", means[class].len(), covariance.rows())?;
+            let scaled = Scaled::factor(covariance, &means[class]);
+            scaled.map(Factor::Lower).ok_or_else(|| Error::Schema(format!("covariance {class} is singular")))
+        };
+        let factors = covariances.iter().enumerate().map(factor).collect::<Result<_>>()?;
+        Ok(GaussianDensity::normal(Vec::new(), means, factors))
     }
 
     /// The linear maps before the density.

@@ -1,0 +1,1 @@
+"""deciban: probabilistic classification that one can base decisions on."""

@@ -1,0 +1,20 @@
+"""scikit-learn's generative and linear classifiers, under their own names, fitted and scored by deciban.
+
+Changing the import line is enough: ``from deciban.sklearn import GaussianNB``.
+"""
+
+from ._categorical import CategoricalNB
+from ._discrete import BernoulliNB, ComplementNB, MultinomialNB
+from ._discriminant import LinearDiscriminantAnalysis
+from ._gaussian import GaussianNB
+from ._quadratic import QuadraticDiscriminantAnalysis
+
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "LinearDiscriminantAnalysis",
+    "MultinomialNB",
+    "QuadraticDiscriminantAnalysis",
+]

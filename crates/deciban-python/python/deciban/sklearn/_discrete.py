@@ -1,0 +1,190 @@
+"""Naive Bayes of counts and flags: scikit-learn's classes, counted and scored by deciban."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn import naive_bayes as peer
+from sklearn.base import _fit_context
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from .. import _core
+from . import _arrays
+from ._predictions import Predictions, classes_of_parts
+
+
+class Counted(Predictions):
+    """Shared by the four: rows are counted by class, counts become weights, weights score.
+
+    The attributes of scikit-learn's classes hold the counts, so `partial_fit` adds to them, and its own
+    methods finish: `_check_alpha`, `_update_feature_log_prob`, `_update_class_log_prior`.
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learns from labelled rows."""
+        X, y = self._check_X_y(X, y)
+        self.classes_, codes = _arrays.encode(y)
+        self._init_counters(len(self.classes_), X.shape[1])
+        return self._add(X, codes, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Adds labelled rows; the first call names all classes."""
+        is_first = not hasattr(self, "classes_")
+        X, y = self._check_X_y(X, y, reset=is_first)
+        classes = classes_of_parts(self, is_first, classes)
+        codes = _arrays.encode_among(y, classes)
+        if is_first:
+            self.classes_ = classes
+            self._init_counters(len(classes), X.shape[1])
+        return self._add(X, codes, sample_weight)
+
+    def _check_X(self, X):
+        return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
+
+    def _check_X_y(self, X, y, reset=True):
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
+
+    def _add(self, X, codes, sample_weight):
+        self._count_rows(X, codes, _arrays.weights(sample_weight, X))
+        self._update_feature_log_prob(self._check_alpha())
+        self._update_class_log_prior(class_prior=self.class_prior)
+        return self
+
+    def _count_rows(self, X, codes, sample_weight):
+        X = known(X)
+        check_non_negative(X, f"{type(self).__name__} (input X)")
+        self._count_known(X, codes, sample_weight)
+
+    def _count_known(self, X, codes, sample_weight):
+        found = _core.Statistics(_arrays.table(X, codes, sample_weight), len(self.classes_), "multinomial")
+        self.feature_count_ += found.counts(X.shape[1])
+        self.class_count_ += found.weights()
+
+    def _weights(self):
+        """W and b of the joint log-probability W x + b, without the prior."""
+        return self.feature_log_prob_, np.zeros(len(self.classes_))
+
+    def _write(self, X, log_prior, output):
+        out = np.empty((X.shape[0], len(self.classes_)))
+        weights, bias = self._weights()
+        scorer = _core.Scorer.linear(np.ascontiguousarray(weights), np.ascontiguousarray(bias))
+        scorer.write(_arrays.table(known(X)), out, list(log_prior), output)
+        return out
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def finiteness(X):
+    """What scikit-learn checks: cells of an array may be missing, stored cells of a sparse matrix may not."""
+    return True if sp.issparse(X) else "allow-nan"
+
+
+def has_missing(X):
+    """Whether there is a NaN."""
+    return not sp.issparse(X) and X.dtype.kind == "f" and np.isnan(X.sum())
+
+
+def known(X):
+    """The counts with 0 for those that are missing: neither says anything."""
+    return np.nan_to_num(X, nan=0.0) if has_missing(X) else X
+
+
+class MultinomialNB(Counted, peer.MultinomialNB):
+    """Multinomial naive Bayes of counts.
+
+    More than scikit-learn's: counts may be missing (NaN), and a prior may be given to each prediction.
+
+    >>> from deciban.sklearn import MultinomialNB
+    >>> model = MultinomialNB().fit([[3, 0], [1, 2]], ["spam", "ham"])
+    >>> model.predict([[2, 0]])
+    array(['spam'], dtype='<U4')
+    """
+
+
+class ComplementNB(Counted, peer.ComplementNB):
+    """Complement naive Bayes of counts.
+
+    More than scikit-learn's: counts may be missing (NaN). As there, a prior speaks only where there is one
+    class; one that is given to a prediction is added to the scores.
+
+    >>> from deciban.sklearn import ComplementNB
+    >>> ComplementNB().fit([[3, 0], [1, 2]], [0, 1]).predict([[0, 2]])
+    array([1])
+    """
+
+    def _count_rows(self, X, codes, sample_weight):
+        super()._count_rows(X, codes, sample_weight)
+        self.feature_all_ = self.feature_count_.sum(axis=0)
+
+    def _own_log_prior(self):
+        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+
+
+class BernoulliNB(Counted, peer.BernoulliNB):
+    """Bernoulli naive Bayes of flags, present or absent.
+
+    More than scikit-learn's: flags may be missing (NaN), and a prior may be given to each prediction.
+
+    >>> from deciban.sklearn import BernoulliNB
+    >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], [0, 0, 1])
+    >>> model.predict([[1, 1], [0, 1]])
+    array([0, 1])
+    """
+
+    #: The weight of the missing flags of each class and column.
+    _missing = 0.0
+
+    def _init_counters(self, n_classes, n_features):
+        super()._init_counters(n_classes, n_features)
+        self._missing = 0.0
+
+    def _flags(self, X):
+        """1 where a cell is above the threshold; missing is absent here."""
+        if self.binarize is None:
+            return known(X)
+        if sp.issparse(X):
+            # Cells that are not stored are 0: present, if the threshold is below.
+            if self.binarize < 0:
+                raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
+            X = _arrays.canonical(X)
+            flags = (X.data > self.binarize).view(np.uint8)
+            flags = sp.csr_matrix((flags, X.indices, X.indptr), shape=X.shape)
+            flags.has_canonical_format = True
+            return flags
+        return (X > self.binarize).view(np.uint8)
+
+    def _count_rows(self, X, codes, sample_weight):
+        self._count_known(self._flags(X), codes, sample_weight)
+        if has_missing(X):
+            missing = np.isnan(X).astype(np.float64)
+            table = _arrays.table(missing, codes, sample_weight)
+            self._missing = self._missing + _core.Statistics(table, len(self.classes_), "multinomial").counts(X.shape[1])
+
+    def _update_feature_log_prob(self, alpha):
+        present = self.feature_count_ + alpha
+        rows = self.class_count_.reshape(-1, 1) - self._missing + alpha * 2
+        with np.errstate(divide="ignore"):
+            self.feature_log_prob_ = np.log(present) - np.log(rows)
+
+    def _weights(self):
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-np.exp(self.feature_log_prob_))
+        return self.feature_log_prob_ - absent, absent.sum(axis=1)
+
+    def _write(self, X, log_prior, output):
+        if not has_missing(X):
+            return super()._write(self._flags(X), log_prior, output)
+        # A missing flag was scored as absent: what that said is taken back.
+        joint = super()._write(self._flags(X), log_prior, "joint")
+        joint -= np.isnan(X).astype(np.float64) @ np.log1p(-np.exp(self.feature_log_prob_)).T
+        if output == "joint":
+            return joint
+        log_posterior = joint - logsumexp(joint, axis=1, keepdims=True)
+        return log_posterior if output == "log" else np.exp(log_posterior)

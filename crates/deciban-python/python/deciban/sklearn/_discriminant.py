@@ -1,0 +1,149 @@
+"""Linear discriminant analysis: scikit-learn's class, fitted from one pass of moments.
+
+With n_c, m_c and S_c the weight, mean and scatter of a class, π the priors and n = Σ n_c, solvers work on
+
+    S_w = Σ_c π_c S_c / n_c                               (within classes)
+    S_t = Σ_c (S_c + n_c (m_c − m)(m_c − m)ᵀ) / n         (of all rows)
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from sklearn import discriminant_analysis as peer
+from sklearn.base import _fit_context
+from sklearn.utils.validation import validate_data
+
+from .. import _core
+from . import _arrays
+from ._moments import FitFromMoments, shrunk
+from ._predictions import Predictions
+
+
+class LinearDiscriminantAnalysis(FitFromMoments, Predictions, peer.LinearDiscriminantAnalysis):
+    """Linear discriminant analysis.
+
+    More than scikit-learn's: `sample_weight`, `partial_fit`, and a prior for each prediction. What moments
+    cannot give (`shrinkage="auto"`, a `covariance_estimator`) is left to scikit-learn's own fit.
+
+    >>> from deciban.sklearn import LinearDiscriminantAnalysis
+    >>> model = LinearDiscriminantAnalysis().fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> model.predict([[2.4], [2.6]])
+    array([0, 1])
+    >>> model.predict([[2.4], [2.6]], prior=[0.1, 0.9])
+    array([1, 1])
+    """
+
+    CHECKS = {"ensure_min_samples": 2, "dtype": [np.float64, np.float32]}
+    LEAST = 1
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Learns from labelled rows."""
+        if not self._is_from_moments("sample_weight" if sample_weight is not None else None):
+            return super().fit(X, y)
+        return self._fit(X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Adds labelled rows; the first call names all classes."""
+        self._is_from_moments("partial_fit")
+        return self._add(X, y, classes, sample_weight)
+
+    def _finish(self, classes, rows, weight, means, scatters):
+        if rows.sum() == len(classes):
+            raise ValueError("The number of samples must be more than the number of classes.")
+        self.priors_ = self._checked_priors(weight / weight.sum())
+        most = min(len(classes) - 1, means.shape[1])
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
+        self._max_components = most if self.n_components is None else self.n_components
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+        self.means_ = means
+        solve = self._solve_whitened if self.solver == "svd" else self._solve_covariance
+        solve(weight, scatters)
+        if len(classes) == 2:
+            self.coef_ = self.coef_[1:] - self.coef_[:1]
+            self.intercept_ = self.intercept_[1:] - self.intercept_[:1]
+        self._n_features_out = self._max_components
+
+    def _checked_priors(self, empirical):
+        priors = empirical if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+        if (priors < 0).any():
+            raise ValueError("priors must be non-negative")
+        if abs(priors.sum() - 1.0) > 1e-5:
+            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning)
+            priors = priors / priors.sum()
+        return priors
+
+    def _solve_whitened(self, weight, scatters):
+        """The solver `svd`: whiten the rows within classes, then rotate to the spread of the means."""
+        n, k = weight.sum(), len(weight)
+        if self.store_covariance:
+            self.covariance_ = np.tensordot(self.priors_ / weight, scatters, 1)
+        self.xbar_ = self.priors_ @ self.means_
+        within = scatters.sum(axis=0) / n
+        std = np.sqrt(np.diag(within))
+        std[std == 0] = 1.0
+        # The eigenvalues of the correlations are the squared singular values of the scaled rows.
+        values, vectors = linalg.eigh(within / np.outer(std, std))
+        singular = np.sqrt(np.maximum(values[::-1], 0.0))
+        rank = int(np.sum(singular > self.tol))
+        scalings = vectors[:, ::-1][:, :rank] / std[:, None] / singular[:rank]
+        spread = np.sqrt(n * self.priors_ / max(k - 1, 1))[:, None] * (self.means_ - self.xbar_)
+        _, s, vt = linalg.svd(spread @ scalings, full_matrices=False)
+        total = np.sum(s**2)
+        self.explained_variance_ratio_ = (s**2 / total if total > 0 else s)[: self._max_components]
+        rank = int(np.sum(s > self.tol * s[0])) if len(s) else 0
+        self.scalings_ = scalings @ vt.T[:, :rank]
+        coef = (self.means_ - self.xbar_) @ self.scalings_
+        self.coef_ = coef @ self.scalings_.T
+        self.intercept_ = -0.5 * np.sum(coef**2, axis=1) + np.log(self.priors_) - self.coef_ @ self.xbar_
+
+    def _solve_covariance(self, weight, scatters):
+        """The solvers `lsqr` and `eigen`, on covariance matrices."""
+        gamma = 0.0 if self.shrinkage is None else self.shrinkage
+        self.covariance_ = sum(p * shrunk(s / n, gamma) for p, s, n in zip(self.priors_, scatters, weight))
+        if self.solver == "lsqr":
+            self.coef_ = linalg.lstsq(self.covariance_, self.means_.T)[0].T
+        else:
+            n = weight.sum()
+            offset = self.means_ - weight @ self.means_ / n
+            total = shrunk((scatters.sum(axis=0) + (offset.T * weight) @ offset) / n, gamma)
+            values, vectors = linalg.eigh(total - self.covariance_, self.covariance_)
+            order = np.argsort(values)[::-1]
+            self.explained_variance_ratio_ = (values / values.sum())[order][: self._max_components]
+            self.scalings_ = vectors[:, order]
+            self.coef_ = self.means_ @ self.scalings_ @ self.scalings_.T
+        self.intercept_ = -0.5 * np.einsum("ij,ij->i", self.means_, self.coef_) + np.log(self.priors_)
+
+    def _narrow(self):
+        for name in ("means_", "priors_", "coef_", "intercept_", "xbar_", "scalings_", "covariance_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name).astype(np.float32))
+
+    def _check_X(self, X):
+        return validate_data(self, X, reset=False)
+
+    def _own_log_prior(self):
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
+    def _write(self, X, log_prior, output):
+        # The intercepts hold the model's own prior: only what is different is added.
+        shift = np.zeros(len(log_prior)) if np.array_equal(log_prior, own := self._own_log_prior()) else log_prior - own
+        weights, bias = self.coef_, self.intercept_
+        if len(self.classes_) == 2:
+            weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
+        scorer = _core.Scorer.linear(np.ascontiguousarray(weights, np.float64), np.ascontiguousarray(bias, np.float64))
+        out = np.empty((X.shape[0], len(self.classes_)))
+        scorer.write(_arrays.table(X), out, list(shift), output)
+        return out
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags

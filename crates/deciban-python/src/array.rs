@@ -1,0 +1,256 @@
+//! NumPy arrays through their `__array_interface__`: where the numbers lie, of which type, shape and
+//! strides. Nothing is copied, and no version of NumPy's C interface is asked for.
+
+use deciban::data::{Integers, MISSING, UNSEEN, Values};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict, PyTuple};
+use rayon::prelude::*;
+
+/// The types of numbers that are read in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Type {
+    F64,
+    F32,
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+}
+
+impl Type {
+    fn of(typestr: &str) -> Option<(Type, usize)> {
+        let (order, name) = typestr.split_at_checked(1)?;
+        let (kind, size) = match name {
+            "f8" => (Type::F64, 8),
+            "f4" => (Type::F32, 4),
+            // False and True are 0 and 1.
+            "u1" | "b1" => (Type::U8, 1),
+            "i1" => (Type::I8, 1),
+            "u2" => (Type::U16, 2),
+            "i2" => (Type::I16, 2),
+            "u4" => (Type::U32, 4),
+            "i4" => (Type::I32, 4),
+            "u8" => (Type::U64, 8),
+            "i8" => (Type::I64, 8),
+            _ => return None,
+        };
+        let native = if cfg!(target_endian = "little") { "<" } else { ">" };
+        (order == "|" || order == native).then_some((kind, size))
+    }
+}
+
+/// An array that Python owns, of one or two dimensions.
+///
+/// The caller keeps others from writing to it while Rust reads, as with every library that leaves the
+/// interpreter's lock.
+pub struct Array {
+    data: *const u8,
+    kind: Type,
+    rows: usize,
+    columns: usize,
+    /// Steps from row to row and from column to column, in elements.
+    strides: (isize, isize),
+    writable: bool,
+    /// Keeps the memory alive.
+    _owner: Py<PyAny>,
+}
+
+// SAFETY: the memory is that of an array which `_owner` keeps alive; it is only read, but for
+// `slice_mut`, which asks for `&mut self`.
+unsafe impl Send for Array {}
+unsafe impl Sync for Array {}
+
+/// Codes of categories, and one more than the highest.
+pub type CodedColumn = (Vec<u32>, usize);
+
+/// A type that the elements of an array can be taken as.
+pub trait Element: Copy {
+    #[doc(hidden)]
+    const TYPE: Type;
+}
+
+macro_rules! elements {
+    ($($type:ty => $variant:ident),*) => { $(impl Element for $type { const TYPE: Type = Type::$variant; })* };
+}
+elements!(f64 => F64, u32 => U32, i32 => I32, i64 => I64);
+
+impl Array {
+    /// The memory behind a NumPy array.
+    pub fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let interface = object
+            .getattr("__array_interface__")
+            .map_err(|_| PyTypeError::new_err(format!("expected a NumPy array, found {}", object.get_type())))?;
+        let interface = interface.cast::<PyDict>()?;
+        let item = |name: &str| {
+            interface.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the array has no `{name}`")))
+        };
+        let typestr: String = item("typestr")?.extract()?;
+        let (kind, size) = Type::of(&typestr)
+            .ok_or_else(|| PyTypeError::new_err(format!("arrays of type `{typestr}` cannot be read")))?;
+        let shape: Vec<usize> = item("shape")?.extract()?;
+        let (rows, columns) = match shape[..] {
+            [rows] => (rows, 1),
+            [rows, columns] => (rows, columns),
+            _ => return Err(PyValueError::new_err(format!("{} dimensions instead of 1 or 2", shape.len()))),
+        };
+        let (address, read_only): (usize, bool) = item("data")?.cast::<PyTuple>()?.extract()?;
+        let strides = match interface.get_item("strides")? {
+            Some(strides) if !strides.is_none() => {
+                let bytes: Vec<isize> = strides.extract()?;
+                let odd = bytes.iter().any(|s| s % size as isize != 0);
+                if odd || !address.is_multiple_of(size) {
+                    return Err(PyValueError::new_err("the array is not aligned: copy it first"));
+                }
+                (bytes[0] / size as isize, bytes.get(1).map_or(0, |s| s / size as isize))
+            }
+            _ if !address.is_multiple_of(size) => {
+                return Err(PyValueError::new_err("the array is not aligned: copy it first"));
+            }
+            _ => (columns as isize, 1),
+        };
+        Ok(Array {
+            data: address as *const u8,
+            kind,
+            rows,
+            columns,
+            strides,
+            writable: !read_only,
+            _owner: object.clone().unbind(),
+        })
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns; 1 for a vector.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Steps from row to row and from column to column, in elements.
+    pub fn strides(&self) -> (isize, isize) {
+        self.strides
+    }
+
+    /// The memory from the lowest to the highest element, and where element (0, 0) lies in it.
+    pub fn values(&self) -> (Values<'_>, usize) {
+        if self.rows == 0 || self.columns == 0 {
+            return (Values::F64(&[]), 0);
+        }
+        let reach = |length: usize, stride: isize| (length as isize - 1) * stride;
+        let (by_row, by_column) = (reach(self.rows, self.strides.0), reach(self.columns, self.strides.1));
+        let (lowest, highest) = (by_row.min(0) + by_column.min(0), by_row.max(0) + by_column.max(0));
+        let length = (highest - lowest) as usize + 1;
+        let start = lowest.unsigned_abs();
+        macro_rules! span {
+            ($($variant:ident: $type:ty),*) => {
+                match self.kind {
+                    // SAFETY: shape and strides are those of a live, aligned array, so all memory between
+                    // its lowest and highest element belongs to it.
+                    $(Type::$variant => Values::$variant(unsafe {
+                        std::slice::from_raw_parts(self.data.cast::<$type>().offset(lowest), length)
+                    })),*
+                }
+            };
+        }
+        let values =
+            span!(F64: f64, F32: f32, U8: u8, I8: i8, U16: u16, I16: i16, U32: u32, I32: i32, U64: u64, I64: i64);
+        (values, start)
+    }
+
+    /// The columns of a matrix of integers, as codes, and the number of levels of each; the least number of
+    /// 64 bits is a missing cell. `None` if there is another negative number.
+    pub fn codes(&self) -> PyResult<Option<Vec<CodedColumn>>> {
+        let (values, start) = self.values();
+        let (by_row, by_column) = self.strides;
+        macro_rules! read {
+            ($slice:expr) => {
+                (0..self.columns)
+                    .into_par_iter()
+                    .map(|j| {
+                        let first = start as isize + j as isize * by_column;
+                        let (mut levels, mut wrong) = (0, false);
+                        let column = (0..self.rows).map(|i| {
+                            let cell = $slice[(first + i as isize * by_row) as usize] as i128;
+                            let is_missing = cell == i64::MIN as i128;
+                            wrong |= !is_missing && !(0..i128::from(UNSEEN)).contains(&cell);
+                            let code = if is_missing { MISSING } else { cell as u32 };
+                            levels = if is_missing { levels } else { levels.max(code as usize + 1) };
+                            code
+                        });
+                        let column = column.collect::<Vec<u32>>();
+                        (!wrong).then_some((column, levels))
+                    })
+                    .collect()
+            };
+        }
+        match values {
+            _ if self.rows == 0 => Ok(Some(vec![(Vec::new(), 0); self.columns])),
+            Values::U8(slice) => Ok(read!(slice)),
+            Values::I8(slice) => Ok(read!(slice)),
+            Values::U16(slice) => Ok(read!(slice)),
+            Values::I16(slice) => Ok(read!(slice)),
+            Values::U32(slice) => Ok(read!(slice)),
+            Values::I32(slice) => Ok(read!(slice)),
+            Values::U64(slice) => Ok(read!(slice)),
+            Values::I64(slice) => Ok(read!(slice)),
+            Values::F64(_) | Values::F32(_) => Err(PyTypeError::new_err("codes of categories are integers")),
+        }
+    }
+
+    /// The elements of a contiguous array of integers, as SciPy has them for offsets and indices.
+    pub fn integers(&self) -> PyResult<Integers<'_>> {
+        match self.kind {
+            Type::U32 => Ok(self.slice::<u32>()?.into()),
+            Type::I32 => Ok(self.slice::<i32>()?.into()),
+            _ => Ok(self.slice::<i64>()?.into()),
+        }
+    }
+
+    fn contiguous<T: Element>(&self) -> PyResult<usize> {
+        let dense = self.strides.1 == 1 || self.columns == 1;
+        let packed = self.rows <= 1 || self.strides.0 == self.columns as isize;
+        if self.kind != T::TYPE || !dense || !packed {
+            return Err(PyTypeError::new_err(format!("expected a contiguous array of {:?}", T::TYPE)));
+        }
+        Ok(self.rows * self.columns)
+    }
+
+    /// The elements of a contiguous array, row by row.
+    pub fn slice<T: Element>(&self) -> PyResult<&[T]> {
+        match self.contiguous::<T>()? {
+            0 => Ok(&[]),
+            // SAFETY: as in `values`.
+            length => Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<T>(), length) }),
+        }
+    }
+
+    /// The elements of a contiguous array, to write.
+    pub fn slice_mut<T: Element>(&mut self) -> PyResult<&mut [T]> {
+        if !self.writable {
+            return Err(PyValueError::new_err("the array to write to is read-only"));
+        }
+        match self.contiguous::<T>()? {
+            0 => Ok(&mut []),
+            // SAFETY: as in `values`; the array is writable and borrowed for as long as the slice.
+            length => Ok(unsafe { std::slice::from_raw_parts_mut(self.data.cast::<T>().cast_mut(), length) }),
+        }
+    }
+}
+
+/// A new NumPy array of these numbers, which lie row by row.
+pub fn to_numpy<'py>(py: Python<'py>, values: &[f64], shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: any eight bytes of a float may be read as bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    // Bytes of a `bytearray` may be written to, and so may the array.
+    let flat = py.import("numpy")?.call_method1("frombuffer", (PyByteArray::new(py, bytes),))?;
+    flat.call_method1("reshape", (PyTuple::new(py, shape)?,))
+}

@@ -1,0 +1,17 @@
+//! The library's errors as Python's.
+
+use deciban::Error;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError};
+
+/// The exception for an error of the library.
+pub fn raise(error: Error) -> PyErr {
+    match &error {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            PyFileNotFoundError::new_err(error.to_string())
+        }
+        Error::Io { .. } => PyOSError::new_err(error.to_string()),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}

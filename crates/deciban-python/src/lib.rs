@@ -1,0 +1,25 @@
+//! The Python package's core: arrays to tables, tables to statistics, parameters to scores. What users
+//! see is written in Python, in `python/deciban/`.
+
+use pyo3::prelude::*;
+
+mod array;
+mod errors;
+mod labels;
+mod score;
+mod statistics;
+mod table;
+mod work;
+
+/// The compiled half of deciban.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::labels::encode_integers;
+    #[pymodule_export]
+    use super::score::Scorer;
+    #[pymodule_export]
+    use super::statistics::Statistics;
+    #[pymodule_export]
+    use super::table::{Codes, Table};
+}

@@ -1,0 +1,155 @@
+//! [`Statistics`]: what a pass over a table leaves of each class, to be merged and read.
+
+use deciban::engine::Memory;
+use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
+use deciban::family::{AnyFamily, AnyStatistic};
+use deciban::learn::{Block, Summarise};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::array::to_numpy;
+use crate::errors::raise;
+use crate::table::Table;
+use crate::work;
+
+/// Additive statistics of a table, class by class.
+#[pyclass(module = "deciban._core")]
+#[derive(Clone)]
+pub struct Statistics(deciban::learn::Statistics);
+
+/// The families by which the drop-in classifiers count.
+fn family(name: &str) -> PyResult<AnyFamily> {
+    let gaussian = |covariance| AnyFamily::Gaussian(Gaussian { covariance, ..Gaussian::default() });
+    match name {
+        "moments" => Ok(gaussian(Structure::Full)),
+        "column-moments" => Ok(gaussian(Structure::Diagonal)),
+        _ => AnyFamily::named(name).map_err(raise),
+    }
+}
+
+#[pymethods]
+impl Statistics {
+    /// One pass over the table.
+    #[new]
+    #[pyo3(signature = (table, classes, what, n_jobs=None))]
+    fn new(
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        classes: usize,
+        what: &str,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Self> {
+        let (schema, batch) = (table.schema(classes)?, table.batch()?);
+        let places = (0..schema.columns().len()).collect();
+        let block = Block::new(places, schema.columns(), family(what)?);
+        let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
+        let statistics = work::run(py, n_jobs, |stop| {
+            let engine = Memory::new(schema, batch)?.stopped_by(stop);
+            deciban::learn::Statistics::collect(pass, &engine)
+        })?;
+        Ok(Statistics(statistics))
+    }
+
+    /// Adds the rows behind others.
+    fn merge(&mut self, other: PyRef<'_, Statistics>) -> PyResult<()> {
+        self.0.merge(&other.0).map_err(raise)
+    }
+
+    /// Takes the rows behind others away.
+    fn remove(&mut self, other: PyRef<'_, Statistics>) -> PyResult<()> {
+        self.0.remove(&other.0).map_err(raise)
+    }
+
+    /// The bytes of a statistics file.
+    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Ok(Statistics(deciban::learn::Statistics::from_bytes(bytes).map_err(raise)?))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.borrow().__getstate__(slf.py())?,)))
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.clone()
+    }
+
+    /// The weight of each class.
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let weights = self.0.summary().weights();
+        to_numpy(py, &weights, &[weights.len()])
+    }
+
+    /// The number of rows of each class.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.0.summary().rows();
+        to_numpy(py, &rows, &[rows.len()])
+    }
+
+    /// Of counts: Σ w x for each class and column.
+    fn counts<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyAny>> {
+        let blocks = self.0.summary().block(0).map_err(raise)?;
+        let mut counts = Vec::with_capacity(blocks.len() * width);
+        for block in &blocks {
+            let AnyStatistic::Multinomial(words) = block else {
+                return Err(PyTypeError::new_err("these statistics are no counts"));
+            };
+            counts.extend(words.counts().chain(std::iter::repeat(0.0)).take(width));
+        }
+        to_numpy(py, &counts, &[blocks.len(), width])
+    }
+
+    /// Of categories: the weight of each class's levels of a column.
+    fn level_counts<'py>(&self, py: Python<'py>, column: usize, levels: usize) -> PyResult<Bound<'py, PyAny>> {
+        let blocks = self.0.summary().block(0).map_err(raise)?;
+        let mut counts = Vec::with_capacity(blocks.len() * levels);
+        for block in &blocks {
+            let AnyStatistic::Categorical(found) = block else {
+                return Err(PyTypeError::new_err("these statistics are not of categories"));
+            };
+            counts.extend(found.counts(column).iter().copied().chain(std::iter::repeat(0.0)).take(levels));
+        }
+        to_numpy(py, &counts, &[blocks.len(), levels])
+    }
+
+    /// Of column moments: weight, mean and scatter of each class and column.
+    fn column_moments<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyAny>; 3]> {
+        let blocks = self.0.summary().block(0).map_err(raise)?;
+        let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+        let mut width = 0;
+        for block in &blocks {
+            let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = block else {
+                return Err(PyTypeError::new_err("these statistics are no moments of columns"));
+            };
+            width = moments.width();
+            parts[0].extend_from_slice(moments.weight());
+            parts[1].extend_from_slice(moments.mean());
+            parts[2].extend_from_slice(moments.scatter());
+        }
+        let [weight, mean, scatter] = parts.map(|part| to_numpy(py, &part, &[blocks.len(), width]));
+        Ok([weight?, mean?, scatter?])
+    }
+
+    /// Of moments: means (classes × columns) and scatters (classes × columns × columns).
+    fn moments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let blocks = self.0.summary().block(0).map_err(raise)?;
+        let (mut means, mut scatters, mut shape) = (Vec::new(), Vec::new(), Vec::new());
+        for block in &blocks {
+            let AnyStatistic::Gaussian(GaussianStatistic::Full(moments)) = block else {
+                return Err(PyTypeError::new_err("these statistics are no moments"));
+            };
+            shape = vec![blocks.len(), moments.width(), moments.width()];
+            means.extend_from_slice(moments.mean());
+            let mut scatter = moments.scatter().clone();
+            scatter.mirror_lower();
+            scatters.extend_from_slice(scatter.data());
+        }
+        let width = shape.get(1).copied().unwrap_or(0);
+        Ok((to_numpy(py, &means, &[blocks.len(), width])?, to_numpy(py, &scatters, &shape)?))
+    }
+}

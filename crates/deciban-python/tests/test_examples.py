@@ -1,0 +1,36 @@
+"""The examples in docstrings give what they show."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import deciban
+
+MODULES = [module.name for module in pkgutil.walk_packages(deciban.__path__, "deciban.") if "_core" not in module.name]
+
+
+@pytest.mark.parametrize("name", ["deciban", *MODULES])
+def test_examples(name):
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+    # A module whose public classes show no example tests nothing.
+    public = [item for item in vars(module).values() if getattr(item, "__module__", None) == name and isinstance(item, type)]
+    shown = [item.__name__ for item in public if hasattr(item, "predict") and hasattr(item, "fit") and ">>>" not in (item.__doc__ or "")]
+    assert [n for n in shown if n not in ("Predictions", "Counted", "FitFromMoments")] == []
+
+
+def test_the_guide():
+    """Every block of Python in docs/python.md, one after the other."""
+    guide = Path(__file__).parents[3] / "docs" / "python.md"
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), flags=re.DOTALL)
+    assert len(blocks) > 3
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "docs/python.md", str(guide), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    told = []
+    runner.run(test, out=told.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(told)

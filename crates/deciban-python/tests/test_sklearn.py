@@ -1,0 +1,187 @@
+"""What deciban's drop-ins have over scikit-learn's, and that both agree to the last digits where both can."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import discriminant_analysis as sklearn_discriminant
+from sklearn import naive_bayes as sklearn_naive
+from sklearn.exceptions import NotFittedError
+
+from deciban.sklearn import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    MultinomialNB,
+    QuadraticDiscriminantAnalysis,
+)
+
+RNG = np.random.default_rng(6)
+Y = RNG.integers(0, 3, 600)
+NUMBERS = RNG.normal(size=(600, 5)) * [1, 10, 0.1, 3, 2] + Y[:, None] * [1, 4, 0, 1, -1] + [0, 1e4, 0, -7, 2]
+COUNTS = RNG.poisson(0.7 + 0.5 * ((Y[:, None] + np.arange(5)) % 3))
+W = RNG.integers(0, 4, 600).astype(float)
+
+NUMERIC = [
+    (GaussianNB, sklearn_naive.GaussianNB, {}),
+    (LinearDiscriminantAnalysis, sklearn_discriminant.LinearDiscriminantAnalysis, {}),
+    (LinearDiscriminantAnalysis, sklearn_discriminant.LinearDiscriminantAnalysis, {"solver": "lsqr"}),
+    (LinearDiscriminantAnalysis, sklearn_discriminant.LinearDiscriminantAnalysis, {"solver": "eigen", "shrinkage": 0.2}),
+    (LinearDiscriminantAnalysis, sklearn_discriminant.LinearDiscriminantAnalysis, {"solver": "lsqr", "shrinkage": "auto"}),
+    (QuadraticDiscriminantAnalysis, sklearn_discriminant.QuadraticDiscriminantAnalysis, {}),
+    (QuadraticDiscriminantAnalysis, sklearn_discriminant.QuadraticDiscriminantAnalysis, {"reg_param": 0.3}),
+]
+DISCRETE = [
+    (MultinomialNB, sklearn_naive.MultinomialNB, {"alpha": 0.3}),
+    (ComplementNB, sklearn_naive.ComplementNB, {"norm": True}),
+    (BernoulliNB, sklearn_naive.BernoulliNB, {"binarize": 1.0}),
+    (CategoricalNB, sklearn_naive.CategoricalNB, {"fit_prior": False}),
+]
+
+
+def rows_for(ours):
+    return NUMBERS if ours in [NUMERIC[0][0], NUMERIC[1][0], NUMERIC[-1][0]] else COUNTS
+
+
+@pytest.mark.parametrize("ours, theirs, options", NUMERIC + DISCRETE)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_same_answers_as_scikit_learn(ours, theirs, options, classes):
+    kept = Y < classes
+    X, y = rows_for(ours)[kept], np.array(["a", "b", "c"])[Y[kept]]
+    mine, other = ours(**options).fit(X, y), theirs(**options).fit(X, y)
+    assert_array_equal(mine.classes_, other.classes_)
+    assert_allclose(mine.predict_proba(X), other.predict_proba(X), rtol=1e-7, atol=1e-12)
+    assert_array_equal(mine.predict(X), other.predict(X))
+    assert_allclose(mine.predict_log_proba(X), other.predict_log_proba(X), rtol=1e-7, atol=1e-9)
+    if hasattr(other, "decision_function"):
+        assert_allclose(mine.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-9)
+    fitted = [name for name in vars(other) if name.endswith("_") and not name.startswith("_")]
+    for name in fitted:
+        # The signs of eigenvectors are free.
+        if name not in ("rotations_", "scalings_", "n_features_in_", "classes_"):
+            a, b = getattr(mine, name), getattr(other, name)
+            for a, b in zip(a, b, strict=True) if isinstance(b, list) else [(a, b)]:
+                assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=name)
+        assert hasattr(mine, name), name
+
+
+@pytest.mark.parametrize("ours, theirs, options", [n for n in NUMERIC if n[2].get("shrinkage") != "auto"] + DISCRETE)
+def test_weights_are_repetitions_and_parts_are_the_whole(ours, theirs, options):
+    X = rows_for(ours)
+    repeated = ours(**options).fit(np.repeat(X, W.astype(int), axis=0), np.repeat(Y, W.astype(int)))
+    weighted = ours(**options).fit(X, Y, sample_weight=W)
+    assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), rtol=1e-8, atol=1e-9)
+    if ours is GaussianNB:
+        options = {"var_smoothing": 0.0}  # its smoothing depends on the last part
+    parts = ours(**options)
+    for rows in np.array_split(np.argsort(Y, kind="stable"), 4):
+        parts.partial_fit(X[rows], Y[rows], classes=[0, 1, 2], sample_weight=W[rows])
+    whole = ours(**options).fit(X, Y, sample_weight=W)
+    assert_allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-8, atol=1e-9)
+
+
+def test_parts_without_a_class_leave_the_model_unfitted():
+    model = QuadraticDiscriminantAnalysis().partial_fit(NUMBERS[Y == 0], Y[Y == 0], classes=[0, 1])
+    with pytest.raises(NotFittedError):
+        model.predict(NUMBERS)
+    model.partial_fit(NUMBERS[Y == 1], Y[Y == 1])
+    peer = sklearn_discriminant.QuadraticDiscriminantAnalysis().fit(NUMBERS[Y < 2], Y[Y < 2])
+    assert_allclose(model.predict_proba(NUMBERS), peer.predict_proba(NUMBERS), rtol=1e-7, atol=1e-12)
+    with pytest.raises(ValueError, match="classes"):
+        model.partial_fit(NUMBERS, Y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="do not exist in the initial classes"):
+        model.partial_fit(NUMBERS, Y)
+    with pytest.raises(TypeError, match="wieghts"):
+        model.fit(NUMBERS, Y, wieghts=W)
+
+
+@pytest.mark.parametrize("ours, theirs, options", NUMERIC + DISCRETE)
+def test_another_prior_moves_log_odds_by_its_own(ours, theirs, options):
+    X = rows_for(ours)
+    model = ours(**options).fit(X, Y)
+    one, two = np.array([0.2, 0.3, 0.5]), {0: 0.6, 1: 0.1, 2: 0.3}
+    moved = model.predict_log_proba(X, prior=two) - model.predict_log_proba(X, prior=one)
+    moved -= moved[:, :1]
+    expected = np.log(np.array([0.6, 0.1, 0.3]) / one)
+    assert_allclose(moved, np.tile(expected - expected[0], (600, 1)), atol=1e-8)
+    assert_array_equal(model.predict(X, prior=[0, 1, 0]), np.ones(600))
+    for wrong in ([0.5, 0.5], [0.5, 0.6, 0.1], [-0.1, 0.5, 0.6], [np.nan, 0.5, 0.5], {0: 0.5, 7: 0.5}, "abc"):
+        with pytest.raises(ValueError):
+            model.predict_proba(X, prior=wrong)
+
+
+@pytest.mark.parametrize("ours, theirs, options", NUMERIC[:1] + [DISCRETE[0], DISCRETE[2], DISCRETE[3]])
+def test_a_missing_cell_is_as_if_its_column_were_not_there(ours, theirs, options):
+    X = rows_for(ours)
+    model, without = ours(**options).fit(X, Y), ours(**options).fit(X[:, 1:], Y)
+    missing = X.astype(float)
+    missing[:, 0] = np.nan
+    if ours is GaussianNB:
+        # Its smoothing is a share of the largest variance, which is not that of the first column.
+        assert X[:, 0].var() < X.var(axis=0).max()
+    if ours is MultinomialNB:
+        without = None  # its words share their probability, so the column matters to the others
+        zeros = np.where(np.isnan(missing), 0.0, missing)
+        assert_array_equal(model.predict_proba(missing), model.predict_proba(zeros))
+    else:
+        assert_allclose(model.predict_proba(missing), without.predict_proba(X[:, 1:]), rtol=1e-9, atol=1e-12)
+        # In fit, half of a column missing: the column is estimated from the other half.
+        half = X.astype(float)
+        half[::2, 0] = np.nan
+        learnt, known = ours(**options).fit(half, Y), ours(**options).fit(X[1::2, :1], Y[1::2])
+        if ours is BernoulliNB:
+            assert_allclose(learnt.feature_log_prob_[:, 0], known.feature_log_prob_[:, 0], rtol=1e-12)
+        elif ours is CategoricalNB:
+            assert_array_equal(learnt.category_count_[0][:, : known.category_count_[0].shape[1]], known.category_count_[0])
+        else:
+            assert_allclose(learnt.theta_[:, 0], known.theta_[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("ours, theirs, options", [NUMERIC[0], *DISCRETE[:3]])
+def test_sparse_rows_are_the_dense_ones(ours, theirs, options):
+    for matrix in (sp.csr_matrix, sp.csc_array, sp.coo_array):
+        sparse = matrix(COUNTS.astype(float))
+        model, dense = ours(**options).fit(sparse, Y, sample_weight=W), ours(**options).fit(COUNTS, Y, sample_weight=W)
+        assert_allclose(model.predict_proba(sparse), dense.predict_proba(COUNTS), rtol=1e-9, atol=1e-12)
+    # Duplicates of a matrix in compressed rows add up, and the caller's matrix stays as it is.
+    twice = sp.csr_matrix((np.ones(4), [1, 1, 0, 2], [0, 2, 4]), shape=(2, 5))
+    once = model.predict_proba(twice.toarray())
+    assert_allclose(model.predict_proba(twice), once, rtol=1e-12)
+    assert twice.nnz == 4
+
+
+@pytest.mark.parametrize("ours, theirs, options", NUMERIC + DISCRETE)
+def test_copies_and_pickles(ours, theirs, options):
+    X = rows_for(ours)
+    model = ours(**options).fit(X, Y)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+        if options.get("shrinkage") != "auto":
+            other.partial_fit(X[:10], Y[:10])
+            assert_allclose(model.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u2", "i8", ">f8", "f2", "?"])
+def test_any_layout(order, dtype):
+    X = np.clip(COUNTS, 0, 1) if dtype == "?" else COUNTS
+    expected = GaussianNB().fit(X.astype(float), Y).predict_proba(X.astype(float))
+    wide = np.zeros((1200, 11), dtype=dtype, order=order)
+    view = wide[::-2, 10:0:-2]
+    view[:] = X
+    assert_allclose(GaussianNB().fit(view, Y).predict_proba(view), expected, rtol=1e-12)
+
+
+def test_an_unseen_category_and_a_failed_fit():
+    model = CategoricalNB().fit(COUNTS, Y)
+    with pytest.raises(IndexError, match="column 1 has category 99"):
+        model.predict([[0, 99, 0, 0, 0]])
+    before = model.predict_proba(COUNTS)
+    with pytest.raises(ValueError, match="Negative"):
+        model.fit(COUNTS - 1, np.zeros(600, int))
+    assert_array_equal(model.predict_proba(COUNTS), before)
