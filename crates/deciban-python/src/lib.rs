@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod array;
 mod errors;
 mod labels;
+mod logistic;
 mod score;
 mod statistics;
 mod table;
@@ -16,6 +17,8 @@ mod work;
 mod _core {
     #[pymodule_export]
     use super::labels::encode_integers;
+    #[pymodule_export]
+    use super::logistic::fit_logistic;
     #[pymodule_export]
     use super::score::Scorer;
     #[pymodule_export]

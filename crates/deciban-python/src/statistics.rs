@@ -40,7 +40,7 @@ impl Statistics {
         what: &str,
         n_jobs: Option<isize>,
     ) -> PyResult<Self> {
-        let (schema, batch) = (table.schema(classes)?, table.batch()?);
+        let (schema, batch) = (table.schema(classes, false)?, table.batch()?);
         let places = (0..schema.columns().len()).collect();
         let block = Block::new(places, schema.columns(), family(what)?);
         let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };

@@ -16,7 +16,7 @@ enum Source {
     /// Codes of a category, with its levels.
     Codes(Array, Vec<String>),
     /// Rows of a compressed sparse matrix.
-    Sparse { offsets: Array, indices: Array, counts: Array },
+    Sparse { offsets: Array, indices: Array, counts: Array, width: usize },
 }
 
 /// A matrix of integers as codes of categories, a column after the other.
@@ -79,7 +79,7 @@ impl Table {
                     batch
                 }
                 Source::Codes(array, _) => batch.codes(array.slice::<u32>()?).map_err(raise)?,
-                Source::Sparse { offsets, indices, counts } => {
+                Source::Sparse { offsets, indices, counts, .. } => {
                     let sparse = Sparse::new(offsets.integers()?, indices.integers()?, counts.values().0);
                     batch.sparse(sparse.map_err(raise)?).map_err(raise)?
                 }
@@ -94,8 +94,9 @@ impl Table {
         Ok(batch)
     }
 
-    /// What the columns are, with classes named by their codes.
-    pub fn schema(&self, classes: usize) -> PyResult<Schema> {
+    /// What the columns are, with classes named by their codes, and the columns of sparse matrices too, if
+    /// `name_words`: to count and to score, their numbers do.
+    pub fn schema(&self, classes: usize, name_words: bool) -> PyResult<Schema> {
         let mut columns = Vec::new();
         for (name, source) in &self.sources {
             match source {
@@ -112,9 +113,9 @@ impl Table {
                     let (name, levels) = (name.clone(), levels.clone());
                     columns.push(Column { name, kind: Kind::Category, levels });
                 }
-                // Words are known by their numbers.
-                Source::Sparse { .. } => {
-                    columns.push(Column { name: name.clone(), kind: Kind::Text, levels: Vec::new() });
+                Source::Sparse { width, .. } => {
+                    let levels = if name_words { (0..*width).map(|j| j.to_string()).collect() } else { Vec::new() };
+                    columns.push(Column { name: name.clone(), kind: Kind::Text, levels });
                 }
             }
         }
@@ -184,7 +185,7 @@ impl Table {
         if most.is_some_and(|most| most >= width) {
             return Err(PyValueError::new_err(format!("an index of `{name}` is not below its {width} columns")));
         }
-        self.sources.push((name, Source::Sparse { offsets, indices, counts }));
+        self.sources.push((name, Source::Sparse { offsets, indices, counts, width }));
         Ok(())
     }
 }

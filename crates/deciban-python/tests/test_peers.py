@@ -12,7 +12,11 @@ from sklearn.utils.estimator_checks import check_estimator
 import deciban.sklearn as ours
 
 #: scikit-learn's tests of the modules whose classes are replaced.
-FILES = ["sklearn.tests.test_naive_bayes", "sklearn.tests.test_discriminant_analysis"]
+FILES = [
+    "sklearn.tests.test_naive_bayes",
+    "sklearn.tests.test_discriminant_analysis",
+    "sklearn.linear_model.tests.test_logistic",
+]
 
 
 @pytest.mark.filterwarnings("ignore")

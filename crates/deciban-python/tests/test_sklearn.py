@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import discriminant_analysis as sklearn_discriminant
 from sklearn import naive_bayes as sklearn_naive
-from sklearn.exceptions import NotFittedError
+from sklearn import linear_model as sklearn_linear
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from deciban.sklearn import (
     BernoulliNB,
@@ -17,6 +18,7 @@ from deciban.sklearn import (
     ComplementNB,
     GaussianNB,
     LinearDiscriminantAnalysis,
+    LogisticRegression,
     MultinomialNB,
     QuadraticDiscriminantAnalysis,
 )
@@ -100,7 +102,10 @@ def test_parts_without_a_class_leave_the_model_unfitted():
         model.fit(NUMBERS, Y, wieghts=W)
 
 
-@pytest.mark.parametrize("ours, theirs, options", NUMERIC + DISCRETE)
+LOGISTIC = [(LogisticRegression, None, {}), (LogisticRegression, None, {"C": 0.01, "solver": "newton-cg"})]
+
+
+@pytest.mark.parametrize("ours, theirs, options", NUMERIC + DISCRETE + LOGISTIC)
 def test_another_prior_moves_log_odds_by_its_own(ours, theirs, options):
     X = rows_for(ours)
     model = ours(**options).fit(X, Y)
@@ -185,3 +190,64 @@ def test_an_unseen_category_and_a_failed_fit():
     with pytest.raises(ValueError, match="Negative"):
         model.fit(COUNTS - 1, np.zeros(600, int))
     assert_array_equal(model.predict_proba(COUNTS), before)
+
+
+SCALED = (NUMBERS - NUMBERS.mean(axis=0)) / NUMBERS.std(axis=0)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"C": 0.01},
+        {"C": np.inf},
+        {"fit_intercept": False},
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 3.0}},
+        {"solver": "newton-cholesky"},
+        {"solver": "liblinear", "intercept_scaling": 2.0},
+        {"solver": "liblinear", "dual": True, "fit_intercept": False},
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_optimum_of_logistic_regression(options, classes, sparse):
+    if options.get("solver") == "liblinear" and classes == 3:
+        pytest.skip("liblinear has two classes")
+    kept = Y < classes
+    X = sp.csr_matrix(SCALED[kept]) if sparse else SCALED[kept]
+    exact = {"tol": 1e-10, "max_iter": 10_000}
+    for weight in (None, W[kept]):
+        mine = LogisticRegression(**exact, **options).fit(X, Y[kept], sample_weight=weight)
+        other = sklearn_linear.LogisticRegression(**exact, **options).fit(X, Y[kept], sample_weight=weight)
+        assert_allclose(mine.coef_, other.coef_, rtol=1e-4, atol=1e-6)
+        assert_allclose(mine.intercept_, other.intercept_, rtol=1e-4, atol=1e-6)
+        assert_allclose(mine.predict_proba(X), other.predict_proba(X), atol=1e-6)
+        assert_allclose(mine.decision_function(X), other.decision_function(X), atol=1e-5)
+
+
+def test_logistic_regression_refuses_what_it_cannot():
+    for options in ({"l1_ratio": 1, "solver": "saga"}, {"l1_ratio": 0.5, "solver": "saga"}, {"l1_ratio": 1}):
+        with pytest.raises(ValueError):
+            LogisticRegression(**options).fit(SCALED, Y)
+    with pytest.raises(NotImplementedError):
+        LogisticRegression(l1_ratio=1, solver="liblinear").fit(SCALED[Y < 2], Y[Y < 2])
+    with pytest.warns(ConvergenceWarning, match="lbfgs failed"):
+        LogisticRegression(max_iter=1).fit(SCALED, Y)
+
+
+def test_logistic_regression_starts_where_it_was_left():
+    model = LogisticRegression(warm_start=True, tol=1e-8).fit(SCALED, Y)
+    assert model.n_iter_[0] > 2
+    coef = model.coef_
+    assert model.fit(SCALED, Y).n_iter_[0] == 0
+    assert_allclose(model.coef_, coef, rtol=1e-12)
+
+
+def test_a_class_without_weight_is_impossible():
+    model = LogisticRegression(class_weight={0: 1, 1: 2, 2: 0}, tol=1e-10).fit(SCALED, Y)
+    proba = model.predict_proba(SCALED)
+    assert np.all(proba[:, 2] == 0)
+    # A softmax of two classes bears the penalty twice on half of the difference.
+    binary = LogisticRegression(C=2.0, class_weight={0: 1, 1: 2}, tol=1e-10).fit(SCALED[Y < 2], Y[Y < 2])
+    assert_allclose(proba[:, :2], binary.predict_proba(SCALED), rtol=1e-6)

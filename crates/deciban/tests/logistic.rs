@@ -408,3 +408,44 @@ fn sgd_repeats_by_seed_whatever_the_threads() {
         assert!(error.unwrap_err().to_string().contains("--rate"), "{rate}");
     }
 }
+
+#[test]
+fn without_an_intercept_a_constant_column_takes_its_part() {
+    // p(class | x = 1) must be the share of each class, and at x = 0 all classes are equally likely.
+    let x = [1.0; 12];
+    for (classes, labels) in [(2, [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1]), (3, [0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])] {
+        let names: Vec<String> = (0..classes).map(|c| format!("c{c}")).collect();
+        let schema = Schema::new(vec![Column::number("x")], "y", names).unwrap();
+        let rows = Batch::new(12).column(&x[..]).unwrap().classes(&labels).unwrap();
+        let engine = Memory::new(schema, rows).unwrap();
+        for solver in [Solver::Auto, Solver::Newton, Solver::Lbfgs, Solver::Gradient] {
+            let learner = Logistic { solver, intercept: false, iterations: 100_000, ..plain(0.0) };
+            let model = learner.learn(&engine).unwrap();
+            let outputs = if classes == 2 { 1 } else { 3 };
+            let found = weights(&model);
+            let share = |class: u32| labels.iter().filter(|c| **c == class).count() as f64;
+            // Of three classes the first is the reference.
+            let class = |k: u32| if classes == 2 { k + 1 } else { k };
+            for k in 0..outputs as u32 {
+                let expected = (share(class(k)) / share(0)).ln();
+                assert!((found[k as usize] - expected).abs() < 1e-6, "{solver:?}: {found:?}, expected {expected}");
+                assert_eq!(found[outputs + k as usize], 0.0, "{solver:?}");
+            }
+        }
+        let refused = Logistic { solver: Solver::Sgd, intercept: false, ..plain(0.0) }.learn(&engine);
+        assert!(refused.unwrap_err().to_string().contains("needs an intercept"));
+    }
+}
+
+#[test]
+fn a_start_at_the_optimum_is_the_end() {
+    let Some(table) = common::iris() else { return };
+    for standardise in [false, true] {
+        let learner = Logistic { standardise, tolerance: 1e-9, ..plain(0.5) };
+        let cold = learn(&learner, &table);
+        let warm = learner.learn_from(&table.memory(), &weights(&cold)).unwrap();
+        assert!(cold.fit().iterations > 3 && warm.fit().iterations == 0, "{:?}", warm.fit());
+        assert!(weights(&cold).iter().zip(weights(&warm)).all(|(a, b)| (a - b).abs() < 1e-9));
+        assert!(learner.learn_from(&table.memory(), &[0.0; 3]).is_err());
+    }
+}

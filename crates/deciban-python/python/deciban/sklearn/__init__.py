@@ -7,6 +7,7 @@ from ._categorical import CategoricalNB
 from ._discrete import BernoulliNB, ComplementNB, MultinomialNB
 from ._discriminant import LinearDiscriminantAnalysis
 from ._gaussian import GaussianNB
+from ._logistic import LogisticRegression
 from ._quadratic import QuadraticDiscriminantAnalysis
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ComplementNB",
     "GaussianNB",
     "LinearDiscriminantAnalysis",
+    "LogisticRegression",
     "MultinomialNB",
     "QuadraticDiscriminantAnalysis",
 ]

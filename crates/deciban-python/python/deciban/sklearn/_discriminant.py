@@ -14,15 +14,12 @@ import numpy as np
 from scipy import linalg
 from sklearn import discriminant_analysis as peer
 from sklearn.base import _fit_context
-from sklearn.utils.validation import validate_data
 
-from .. import _core
-from . import _arrays
+from ._linear import LinearPredictions
 from ._moments import FitFromMoments, shrunk
-from ._predictions import Predictions
 
 
-class LinearDiscriminantAnalysis(FitFromMoments, Predictions, peer.LinearDiscriminantAnalysis):
+class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearDiscriminantAnalysis):
     """Linear discriminant analysis.
 
     More than scikit-learn's: `sample_weight`, `partial_fit`, and a prior for each prediction. What moments
@@ -125,23 +122,9 @@ class LinearDiscriminantAnalysis(FitFromMoments, Predictions, peer.LinearDiscrim
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name).astype(np.float32))
 
-    def _check_X(self, X):
-        return validate_data(self, X, reset=False)
-
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
-
-    def _write(self, X, log_prior, output):
-        # The intercepts hold the model's own prior: only what is different is added.
-        shift = np.zeros(len(log_prior)) if np.array_equal(log_prior, own := self._own_log_prior()) else log_prior - own
-        weights, bias = self.coef_, self.intercept_
-        if len(self.classes_) == 2:
-            weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
-        scorer = _core.Scorer.linear(np.ascontiguousarray(weights, np.float64), np.ascontiguousarray(bias, np.float64))
-        out = np.empty((X.shape[0], len(self.classes_)))
-        scorer.write(_arrays.table(X), out, list(shift), output)
-        return out
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

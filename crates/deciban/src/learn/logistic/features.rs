@@ -87,6 +87,19 @@ impl Features {
         (0..theta.len()).map(weight).collect()
     }
 
+    /// Weights per unit of the data as weights per standardised feature: undoes [`Features::in_units`].
+    pub fn standardised(&self, weights: &[f64], outputs: usize) -> Vec<f64> {
+        let mut theta = weights.to_vec();
+        let last = self.len() * outputs;
+        for j in 0..self.numbers() {
+            for k in 0..outputs {
+                theta[last + k] += weights[j * outputs + k] * self.centre[j];
+                theta[j * outputs + k] /= self.scale[j];
+            }
+        }
+        theta
+    }
+
     /// The weight per unit of feature `j` (the intercept is the last) as a sum over standardised
     /// weights: features and factors.
     pub fn unit(&self, j: usize) -> Vec<(usize, f64)> {

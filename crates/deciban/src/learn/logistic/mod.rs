@@ -72,6 +72,8 @@ pub struct Logistic {
     pub weight_decay: f64,
     /// Whether weights are penalised per standard deviation of a number rather than per unit.
     pub standardise: bool,
+    /// Whether there is an intercept; without one the class boundary passes through the origin.
+    pub intercept: bool,
     /// The largest component of the gradient, per unit of weight, that counts as zero.
     pub tolerance: f64,
     /// The most iterations.
@@ -87,6 +89,7 @@ impl Default for Logistic {
             solver: Solver::Auto,
             weight_decay: 1.0,
             standardise: true,
+            intercept: true,
             tolerance: 1e-8,
             iterations: 1000,
             descent: Descent::default(),
@@ -112,6 +115,9 @@ impl Logistic {
     fn check(&self) -> Result<()> {
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
             return Err(Error::parameter("--weight-decay", "give a number of 0 or more"));
+        }
+        if !self.intercept && self.solver == Solver::Sgd {
+            return Err(Error::parameter("--solver", "stochastic gradient descent needs an intercept"));
         }
         Ok(())
     }
@@ -150,7 +156,11 @@ impl Logistic {
             false => 1.0,
         };
         let variances: Vec<f64> = (0..moments.width()).map(variance).collect();
-        Features::new(start.schema.columns(), moments.mean(), &variances)
+        match self.intercept {
+            true => Features::new(start.schema.columns(), moments.mean(), &variances),
+            // Centred numbers would bring the intercept back.
+            false => Features::new(start.schema.columns(), &vec![0.0; moments.width()], &variances),
+        }
     }
 
     fn solve(&self, objective: &mut Penalised<'_, impl Engine>, start: &Start, theta: Vec<f64>) -> Result<Solution> {
@@ -187,6 +197,7 @@ impl Logistic {
         let mut theta = vec![0.0; n * outputs];
         let intercepts = &mut theta[(n - 1) * outputs..];
         match (outputs, self.link) {
+            _ if !self.intercept => {}
             (1, Link::Logit) => intercepts[0] = (weights[1] / weights[0]).ln(),
             (1, _) => {}
             _ => {
@@ -235,11 +246,28 @@ impl Logistic {
         Ok(models)
     }
 
+    /// The model, found from the weights of another, in the units of the data and in the order of
+    /// [`LogisticModel::coefficients`].
+    pub fn learn_from(&self, engine: &impl Engine, weights: &[f64]) -> Result<LogisticModel> {
+        self.check()?;
+        let start = self.start(engine)?;
+        let classes = start.schema.classes().len();
+        self.check_link(classes)?;
+        let features = self.features(&start)?;
+        Error::check_shape("weights to start from", (features.len() + 1) * outputs(classes), weights.len())?;
+        if let Some(weight) = weights.iter().find(|w| !w.is_finite()) {
+            return Err(Error::Schema(format!("the weight {weight} is nothing to start from")));
+        }
+        let theta = features.standardised(weights, outputs(classes));
+        self.fit(engine, &start, &features, theta)
+    }
+
     /// The model, found from these weights.
     fn fit(&self, engine: &impl Engine, start: &Start, features: &Features, theta: Vec<f64>) -> Result<LogisticModel> {
         let classes = start.schema.classes().len();
         let (link, decay) = (self.link, self.weight_decay);
-        let mut objective = Penalised { engine, features, classes, link, decay, every: 1 };
+        let intercept = self.intercept;
+        let mut objective = Penalised { engine, features, classes, link, decay, intercept, every: 1 };
         let solution = self.solve(&mut objective, start, theta)?;
         objective.every = 1;
         let mut fit = Fit::new(self, &solution, &start.weights);
@@ -248,8 +276,8 @@ impl Logistic {
             let penalised = &solution.theta[..features.len() * outputs(classes)];
             fit.log_likelihood = 0.5 * decay * dot(penalised, penalised) - solution.value;
         } else {
-            // Errors of the weights come from the exact Hessian at the optimum.
-            let exact = solution.theta.len() <= MOST_EXACT;
+            // Errors of the weights come from the exact Hessian at the optimum, in which the intercept is free.
+            let exact = solution.theta.len() <= MOST_EXACT && self.intercept;
             let end = objective.derivatives(&solution.theta, if exact { Curvature::Exact } else { Curvature::None })?;
             (fit.log_likelihood, fit.separated) = (-end.loss, end.margin > 0.0);
             hessian = end.hessian;
@@ -280,6 +308,8 @@ struct Penalised<'a, E: Engine> {
     classes: usize,
     link: Link,
     decay: f64,
+    /// Whether the intercepts, the last weights, are free; else they stay where they are, at 0.
+    intercept: bool,
     /// Every how many tiles of rows make the Hessian.
     every: usize,
 }
@@ -312,6 +342,13 @@ impl<E: Engine> Objective for Penalised<'_, E> {
             _ => penalised,
         };
         (0..inner.min(sums.hessian.rows())).for_each(|j| sums.hessian[(j, j)] += self.decay);
+        if !self.intercept {
+            sums.gradient[penalised..].fill(0.0);
+            let all = sums.hessian.rows();
+            for j in inner..all {
+                (0..all).for_each(|i| sums.hessian[(i.max(j), i.min(j))] = f64::from(u8::from(i == j)));
+            }
+        }
         Ok(Point { value: sums.loss, gradient: sums.gradient, curvature: sums.hessian })
     }
     fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
@@ -319,6 +356,9 @@ impl<E: Engine> Objective for Penalised<'_, E> {
         let mut product = self.engine.run(&Bend { at, direction: direction.to_vec() })?.gradient;
         let penalised = self.features.len() * outputs(self.classes);
         product[..penalised].iter_mut().zip(direction).for_each(|(p, d)| *p += self.decay * d);
+        if !self.intercept {
+            product[penalised..].copy_from_slice(&direction[penalised..]);
+        }
         Ok(product)
     }
 }
