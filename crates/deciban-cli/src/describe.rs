@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use deciban::calibrate::Calibration;
+use deciban::calibrate::{Calibration, LlrMap};
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
@@ -163,6 +163,21 @@ pub fn calibration(map: &Calibration, classes: &[String]) -> String {
             let [low, high] = [ends(f64::min), ends(f64::max)].map(|x| format!("{:+.1}", decibans(x)));
             format!("calibrated: {} steps from {low} to {high} decibans", steps.pieces.len())
         }
+        Calibration::OneVersusRest(rest) => {
+            let map = |(class, map): (&String, &LlrMap)| {
+                let text = calibration(&of_two(map), &[String::new(), class.clone()]);
+                format!("{class} against the rest {text}")
+            };
+            classes.iter().zip(&rest.maps).map(map).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+/// The map of a class as a calibration of two.
+fn of_two(map: &LlrMap) -> Calibration {
+    match map {
+        LlrMap::Steps(steps) => Calibration::Steps(steps.clone()),
+        LlrMap::Beta(beta) => Calibration::Beta(*beta),
     }
 }
 
@@ -184,6 +199,9 @@ pub fn calibration_json(map: &Calibration) -> Value {
         Calibration::Steps(steps) => {
             let piece = |p: &[f64; 3]| json!({ "from": p[0], "to": p[1], "llr": p[2] });
             json!({ "method": name, "steps": steps.pieces.iter().map(piece).collect::<Vec<_>>() })
+        }
+        Calibration::OneVersusRest(rest) => {
+            json!({ "method": name, "classes": rest.maps.iter().map(|map| calibration_json(&of_two(map))).collect::<Vec<_>>() })
         }
     }
 }

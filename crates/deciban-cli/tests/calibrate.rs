@@ -103,8 +103,16 @@ fn again_and_of_three_classes() {
     let [was, is] = ["wine.deciban", "new.deciban"].map(|m| folder.json(&["evaluate", m, &wine(), "--json"]));
     assert!(figure(&is, "cllr") < figure(&was, "cllr"));
     close(figure(&is, "min_cllr"), figure(&was, "min_cllr"), 1e-9);
-    let message = folder.fails(&["calibrate", "wine.deciban", &wine(), "--method", "pav", "-o", "x.deciban"]);
-    assert_eq!(message, "--method: pav is for two classes: use logistic or temperature");
+    // Maps of two classes are put on each class against the rest.
+    for method in ["pav", "beta"] {
+        let options = ["--method", method, "--pseudo-count", "1", "-o", "new.deciban"];
+        let report = folder.json(&[&["calibrate", "wine.deciban", &wine(), "--json"], &options[..]].concat());
+        assert_eq!(report["calibration"]["classes"].as_array().unwrap().len(), 3);
+        let is = folder.json(&["evaluate", "new.deciban", &wine(), "--json"]);
+        assert!(figure(&is, "cllr") < figure(&was, "cllr"), "{method}: {is}");
+        let text = folder.ok(&["inspect", "new.deciban"]);
+        assert!(text.starts_with("Barbera against the rest calibrated: "), "{text}");
+    }
 }
 
 #[test]

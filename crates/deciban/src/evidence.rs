@@ -70,11 +70,7 @@ impl Evidence {
     /// The log-likelihood ratio of a class against the others, each of them counting alike:
     /// log p(x|k) − log mean_{j≠k} p(x|j). With two classes, the plain ratio.
     pub fn llr(&self, row: usize, class: usize) -> f64 {
-        let evidence = self.row(row);
-        let others: Vec<f64> = evidence.iter().enumerate().filter(|(j, _)| *j != class).map(|(_, e)| *e).collect();
-        let rest = log_sum_exp(&others) - (others.len() as f64).ln();
-        // Both impossible: the row says nothing about this class.
-        if evidence[class] == f64::NEG_INFINITY && rest == f64::NEG_INFINITY { 0.0 } else { evidence[class] - rest }
+        llr(self.row(row), class)
     }
 
     /// log p(x) under a prior: how usual the row is; low values are outliers.
@@ -90,4 +86,12 @@ impl Evidence {
         assert_eq!(prior.classes(), self.classes, "a prior over the same classes");
         Posterior::new(self, prior)
     }
+}
+
+/// The log-likelihood ratio of a class against the others, from the evidence of a row.
+pub(crate) fn llr(evidence: &[f64], class: usize) -> f64 {
+    let others: Vec<f64> = evidence.iter().enumerate().filter(|(j, _)| *j != class).map(|(_, e)| *e).collect();
+    let rest = log_sum_exp(&others) - (others.len() as f64).ln();
+    // Both impossible: the row says nothing about this class.
+    if evidence[class] == f64::NEG_INFINITY && rest == f64::NEG_INFINITY { 0.0 } else { evidence[class] - rest }
 }

@@ -5,10 +5,11 @@ mod common;
 
 use common::Table;
 use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
-use deciban::evaluate::{BayesError, Scored, Trials};
+use deciban::evaluate::{BayesError, Cllr, Scored, Trials};
 use deciban::evidence::Evidence;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::learn::{Classifier, Model};
+use deciban::pass::{from_bytes, to_bytes};
 use deciban::posterior::Prior;
 use serde_json::Value;
 
@@ -100,6 +101,73 @@ fn many_classes_agree_with_scipy() {
     close(again.scale, found.scale, 1e-9);
 }
 
+/// Three classes with these probabilities of five kinds of rows: the evidence is right.
+const RIGHT: [[f64; 5]; 3] = [[0.5, 0.2, 0.1, 0.15, 0.05], [0.1, 0.3, 0.2, 0.3, 0.1], [0.05, 0.1, 0.3, 0.05, 0.5]];
+
+/// A row of each kind and class, weighted by its probability and by how many rows the class has.
+fn right_rows(power: f64, rows: [f64; 3]) -> (Evidence, Vec<u32>, Vec<f64>) {
+    let (mut values, mut y, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for kind in 0..5 {
+        for k in 0..3 {
+            values.extend(RIGHT.iter().map(|p| power * p[kind].ln()));
+            y.push(k as u32);
+            weights.push(rows[k] * RIGHT[k][kind]);
+        }
+    }
+    (Evidence::new(3, values).unwrap(), y, weights)
+}
+
+/// Each class against the rest: evidence that is right stays, however frequent the classes are; evidence
+/// that is too sure becomes right, by PAV exactly.
+#[test]
+fn one_class_against_the_rest() {
+    for method in [Method::Pav, Method::Beta] {
+        for rows in [[100.0, 100.0, 100.0], [1000.0, 10.0, 100.0]] {
+            let calibrator = Calibrator { method, pseudo_count: Some(0.0), ..Calibrator::default() };
+            let (evidence, y, weights) = right_rows(1.0, rows);
+            let map = calibrator.fit(&evidence, &y, Some(&weights), &names(3)).unwrap();
+            assert_eq!(map.method(), method);
+            let again = map.apply(&evidence).unwrap();
+            let difference = |evidence: &Evidence, i: usize, k: usize| evidence.row(i)[k] - evidence.row(i)[0];
+            for i in 0..evidence.rows() {
+                (1..3).for_each(|k| close(difference(&again, i, k), difference(&evidence, i, k), 1e-6));
+            }
+            // A constant for all classes is no evidence.
+            let moved =
+                evidence.values().chunks(3).enumerate().flat_map(|(i, row)| row.iter().map(move |e| e + i as f64));
+            let moved = map.apply(&Evidence::new(3, moved.collect()).unwrap()).unwrap();
+            again.values().iter().zip(moved.values()).for_each(|(a, b)| close(*a, *b, 1e-12));
+            // Twice as sure: its LLRs against the rest rise with the right ones, except where they do not.
+            let (sure, ..) = right_rows(2.0, rows);
+            let map = calibrator.fit(&sure, &y, Some(&weights), &names(3)).unwrap();
+            let cllr = |evidence: &Evidence| {
+                let mut cllr = Cllr::new(3);
+                cllr.observe(evidence, &y, Some(&weights)).unwrap();
+                cllr.bits()
+            };
+            let [before, after, best] = [cllr(&sure), cllr(&map.apply(&sure).unwrap()), cllr(&evidence)];
+            assert!(
+                best <= after + 1e-12 && after - best < 0.2 * (before - best),
+                "{method:?}: {before} {after} {best}"
+            );
+            let stored: Calibration = from_bytes(&to_bytes(&map).unwrap()).unwrap();
+            assert_eq!(stored, map);
+        }
+    }
+    // By hand: class 0 of the first kind, 0.5 against (0.1 + 0.05)/2.
+    let (evidence, y, weights) = right_rows(1.0, [1.0; 3]);
+    let calibrator = Calibrator { method: Method::Pav, pseudo_count: Some(0.0), ..Calibrator::default() };
+    let map = calibrator.fit(&evidence, &y, Some(&weights), &names(3)).unwrap();
+    let Calibration::OneVersusRest(rest) = &map else { panic!() };
+    close(rest.maps[0].apply(evidence.llr(0, 0)), (0.5f64 / 0.075).ln(), 1e-12);
+    close(map.apply(&evidence).unwrap().row(0)[0], (0.5f64 / 0.65).ln(), 1e-12);
+    // What is impossible stays so, and so does a row that nothing explains.
+    let never = f64::NEG_INFINITY;
+    let odd = Evidence::new(3, vec![0.0, never, -1.0, never, never, never]).unwrap();
+    let told = map.apply(&odd).unwrap();
+    assert!(told.row(0)[0] > told.row(0)[1] && told.row(1).iter().all(|e| *e == never), "{told:?}");
+}
+
 #[test]
 fn what_is_good_stays() {
     // LLRs that are right: e^x of the targets to one of the others at ±x.
@@ -168,7 +236,7 @@ fn what_cannot_be_fitted_is_said() {
     assert!(wrong.starts_with("the evidence does not point towards the classes"), "{wrong}");
     let pav = Calibrator { method: Method::Pav, ..plain.clone() };
     let three = pav.fit(&Evidence::new(3, vec![0.0; 3]).unwrap(), &[0], None, &names(3)).unwrap_err();
-    assert_eq!(three.to_string(), "--method: pav is for two classes: use logistic or temperature");
+    assert_eq!(three.to_string(), "class `1` has no rows to calibrate with");
     let none = Calibrator { prior: Some(Prior::new(&[0.0, 1.0]).unwrap()), ..plain.clone() };
     assert_eq!(said(&none, &[1.0], &[0]), "prior: class `benign` has 0: calibration needs them all");
     for count in [-1.0, f64::NAN, f64::INFINITY] {
@@ -240,7 +308,7 @@ fn calibration_on_digits_of_new_writers() {
         ["cllr", "min_cllr"].map(|name| figures.iter().find(|f| f.name == name).unwrap().value)
     };
     let [before, least] = figures(&score(&model, &test));
-    for method in [Method::Logistic, Method::Temperature] {
+    for (_, method) in Method::ALL {
         let [after, _] = figures(&score(&calibrate(model.clone(), method, &held_out), &test));
         println!("{method:?}: Cllr {before:.4} to {after:.4}, minimum {least:.4}");
         assert!(before > 1.3 * least && after < 1.2 * least, "{before} {after} {least}");

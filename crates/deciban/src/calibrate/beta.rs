@@ -77,6 +77,12 @@ impl Beta {
         }
     }
 
+    /// Whether more evidence stays more evidence.
+    pub(super) fn rises(&self) -> bool {
+        let finite = [self.a, self.b, self.c, self.log_odds].iter().all(|x| x.is_finite());
+        finite && self.a >= 0.0 && self.b >= 0.0
+    }
+
     /// The calibrated LLR.
     pub fn apply(&self, llr: f64) -> f64 {
         let [u, v] = halves(llr + self.log_odds);

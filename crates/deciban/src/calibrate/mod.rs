@@ -7,21 +7,24 @@
 //! | [`Affine`] `temperature` | aeₖ | any | a |
 //! | [`Steps`] `pav` | any rising one | two | as many steps as the rows tell apart |
 //! | [`Beta`] `beta` | bent apart at the ends | two | three numbers |
+//! | [`OneVersusRest`] | `pav` or `beta` of each class against the rest | more | one of these for each class |
 //!
 //! All give evidence: whatever prior the fit favours is taken out again, and another one may be plugged
-//! in afterwards. They do not change which of two rows has more evidence for a class (but for ties),
-//! so AUC and min Cllr stay.
+//! in afterwards. Of two classes they do not change which of two rows has more evidence for a class (but
+//! for ties), so AUC and min Cllr stay.
 
 mod softmax;
 mod affine;
 mod beta;
 mod steps;
+mod rest;
 mod model;
 
 pub use affine::Affine;
 pub(crate) use affine::least_loss;
 pub use beta::Beta;
 pub use model::CalibratedModel;
+pub use rest::{LlrMap, OneVersusRest};
 pub use steps::Steps;
 
 use rayon::prelude::*;
@@ -29,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::evaluate::check_weights;
-use crate::evidence::Evidence;
+use crate::evidence::{self, Evidence};
 use crate::file::{Archive, Stored};
 use crate::posterior::Prior;
 
@@ -84,6 +87,8 @@ pub enum Calibration {
     Steps(Steps),
     /// Beta calibration.
     Beta(Beta),
+    /// One of the two before for each of more than two classes.
+    OneVersusRest(OneVersusRest),
 }
 
 impl Calibrator {
@@ -114,6 +119,20 @@ impl Calibrator {
         let pseudo_count = self.pseudo_count.unwrap_or(default);
         let llr = || (0..evidence.rows()).map(|i| evidence.llr(i, 1)).collect::<Vec<f64>>();
         Ok(match self.method {
+            Method::Pav if classes.len() > 2 => {
+                let fit = |_, llr: &[f64], target: &[bool], weights: &[f64]| {
+                    Steps::fit(llr, target, Some(weights), pseudo_count).map(LlrMap::Steps)
+                };
+                Calibration::OneVersusRest(OneVersusRest::fit(evidence, truth, weights, fit)?)
+            }
+            Method::Beta if classes.len() > 2 => {
+                let fit = |k: usize, llr: &[f64], target: &[bool], weights: &[f64]| {
+                    let truth: Vec<u32> = target.iter().map(|target| u32::from(*target)).collect();
+                    let own = prior.probabilities()[k];
+                    Beta::fit(llr, &truth, Some(weights), &[1.0 - own, own], pseudo_count).map(LlrMap::Beta)
+                };
+                Calibration::OneVersusRest(OneVersusRest::fit(evidence, truth, weights, fit)?)
+            }
             Method::Logistic => Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, true)?),
             Method::Temperature => {
                 Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, false)?)
@@ -134,10 +153,6 @@ impl Calibrator {
         }
         if let Some(a) = self.pseudo_count.filter(|a| !(a.is_finite() && *a >= 0.0)) {
             return Err(Error::parameter("--pseudo-count", format!("{a} is not a finite number of at least 0")));
-        }
-        if matches!(self.method, Method::Pav | Method::Beta) && classes.len() != 2 {
-            let message = format!("{} is for two classes: use logistic or temperature", self.method.name());
-            return Err(Error::parameter("--method", message));
         }
         if let Some(prior) = &self.prior {
             Error::check_shape("classes of the prior", classes.len(), prior.classes())?;
@@ -179,6 +194,10 @@ impl Calibration {
         let llr = |row: &[f64]| row[1] - row[0];
         let llr = match self {
             Calibration::Affine(affine) => return affine.apply(row),
+            Calibration::OneVersusRest(rest) => {
+                let llrs: Vec<f64> = (0..row.len()).map(|k| evidence::llr(row, k)).collect();
+                return rest.apply(&llrs, row);
+            }
             Calibration::Steps(steps) => steps.apply(llr(row)),
             Calibration::Beta(beta) => beta.apply(llr(row)),
         };
@@ -191,6 +210,7 @@ impl Calibration {
         match self {
             Calibration::Affine(affine) => Some(affine.bias.len()),
             Calibration::Steps(_) | Calibration::Beta(_) => Some(2),
+            Calibration::OneVersusRest(rest) => Some(rest.maps.len()),
         }
     }
 
@@ -200,15 +220,9 @@ impl Calibration {
             Calibration::Affine(line) => {
                 line.scale > 0.0 && line.scale.is_finite() && line.bias.iter().all(|b| b.is_finite())
             }
-            Calibration::Beta(beta) => {
-                let finite = [beta.a, beta.b, beta.c, beta.log_odds].iter().all(|x| x.is_finite());
-                finite && beta.a >= 0.0 && beta.b >= 0.0
-            }
-            Calibration::Steps(Steps { pieces }) => {
-                let rises = |p: &[[f64; 3]]| p[0][1] < p[1][0] && p[0][2] < p[1][2];
-                let first = pieces.first().is_some_and(|p| !p[2].is_nan());
-                first && pieces.iter().all(|p| p[0] <= p[1]) && pieces.windows(2).all(rises)
-            }
+            Calibration::Beta(beta) => beta.rises(),
+            Calibration::Steps(steps) => steps.rises(),
+            Calibration::OneVersusRest(OneVersusRest { maps }) => maps.len() > 2 && maps.iter().all(LlrMap::rises),
         }
     }
 
@@ -219,6 +233,10 @@ impl Calibration {
             Calibration::Affine(_) => Method::Logistic,
             Calibration::Steps(_) => Method::Pav,
             Calibration::Beta(_) => Method::Beta,
+            Calibration::OneVersusRest(rest) => match rest.maps.first() {
+                Some(LlrMap::Beta(_)) => Method::Beta,
+                _ => Method::Pav,
+            },
         }
     }
 }
@@ -240,6 +258,16 @@ impl Stored for Calibration {
                 archive.put_json(&format!("{name}.count"), &steps.pieces.len())?;
                 archive.put(&format!("{name}.pieces"), &[steps.pieces.len(), 3], steps.pieces.as_flattened())
             }
+            Calibration::OneVersusRest(OneVersusRest { maps }) => {
+                archive.put_json(&kind, &"one-versus-rest")?;
+                archive.put_json(&format!("{name}.count"), &maps.len())?;
+                let plain = |map: &LlrMap| match map {
+                    LlrMap::Steps(steps) => Calibration::Steps(steps.clone()),
+                    LlrMap::Beta(beta) => Calibration::Beta(*beta),
+                };
+                let stored = |(k, map): (usize, &LlrMap)| plain(map).store(archive, &format!("{name}.class{k}"));
+                maps.iter().enumerate().try_for_each(stored)
+            }
         }
     }
 
@@ -252,6 +280,22 @@ impl Stored for Calibration {
                 let count: usize = archive.json(&format!("{name}.count"))?;
                 let flat = archive.get(&format!("{name}.pieces"), &[count, 3])?;
                 Calibration::Steps(Steps { pieces: flat.as_chunks::<3>().0.to_vec() })
+            }
+            "one-versus-rest" => {
+                let count: usize = archive.json(&format!("{name}.count"))?;
+                let map = |k: usize| {
+                    let name = format!("{name}.class{k}");
+                    // Before it is loaded: a chain of them must not be followed.
+                    if !["beta", "steps"].contains(&archive.json::<String>(&format!("{name}.kind"))?.as_str()) {
+                        return Err(archive.damaged("the map of a class is for two classes"));
+                    }
+                    match Calibration::load(archive, &name)? {
+                        Calibration::Steps(steps) => Ok(LlrMap::Steps(steps)),
+                        Calibration::Beta(beta) => Ok(LlrMap::Beta(beta)),
+                        _ => Err(archive.damaged("the map of a class is for two classes")),
+                    }
+                };
+                Calibration::OneVersusRest(OneVersusRest { maps: (0..count).map(map).collect::<Result<_>>()? })
             }
             other => return Err(archive.damaged(&format!("there is no calibration named `{other}`"))),
         };
