@@ -270,3 +270,41 @@ fn what_model_files_cannot_be_compared_on() {
     let message = folder.misused(&["compare", "few.deciban", "naive.deciban", "test.csv", "--folds", "3"]);
     assert!(message.contains("--folds is for learning"), "{message}");
 }
+
+/// Kinds of models that need two classes, and the names of candidates are options of `fit`.
+#[test]
+fn every_kind_of_model() {
+    let folder = Folder::with_tumours();
+    let models = "naive-bayes,probit,cloglog,least-squares,logistic";
+    let options = ["compare", "train.csv", "-t", "diagnosis", "--folds", "5", "--json", "--columns"];
+    let told = rows(&folder.json(&[&options[..], &["mean_radius,mean_texture", "--models", models]].concat()));
+    for kind in models.split(',') {
+        let row = told.iter().find(|row| row["model"].as_str().unwrap().starts_with(kind)).unwrap();
+        assert!(row["log_loss"].as_f64().unwrap() < 0.4, "{row}");
+        let name: Vec<&str> = row["model"].as_str().unwrap().split(' ').collect();
+        let fit = ["fit", "train.csv", "-t", "diagnosis", "--columns", "mean_radius,mean_texture", "--model"];
+        folder.ok(&[&fit[..], &name].concat());
+    }
+    assert!(told.iter().any(|row| row["model"] == "naive-bayes --pseudo-count 1 --family auto"));
+    let chosen =
+        folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--model", "naive-bayes", "--family", "mean_area=auto"]);
+    assert!(chosen.contains("auto, chosen "), "{chosen}");
+
+    // Causes of an effect: the model that made the rows wins.
+    let mut text = "wind,rain,age,late\n".to_string();
+    for i in 0..400u32 {
+        let (wind, rain) = (i % 2, i / 2 % 2);
+        let drawn = (i.wrapping_mul(2_654_435_761) >> 8) % 1000;
+        let late = f64::from(drawn) > 1000.0 * 0.9 * 0.5f64.powi(wind as i32) * 0.6f64.powi(rain as i32);
+        text += &format!("{wind},{rain},{},{}\n", i % 37, if late { "yes" } else { "no" });
+    }
+    folder.write("late.csv", text);
+    let options = ["compare", "late.csv", "-t", "late", "--flag", "wind,rain", "--ignore", "age", "--json"];
+    let told = rows(&folder.json(&options));
+    assert!(told.iter().any(|row| row["model"] == "noisy-or --pseudo-count 1"), "{told:?}");
+    let fails = |options: &[&str]| folder.fails(&[&["compare", "late.csv", "-t", "late"], options].concat());
+    let message = fails(&["--models", "noisy-or"]);
+    assert_eq!(message, "--models: noisy-or takes flags and counts alone: give --flag or --count");
+    let message = folder.fails(&["compare", &wine(), "-t", "Type", "--models", "probit"]);
+    assert_eq!(message, "--models: probit is for two classes");
+}

@@ -24,8 +24,8 @@ pub struct GenerativeArgs {
     /// naive-bayes: one Gaussian of all numbers with --covariance, instead of one per column
     #[arg(long)]
     joint_numbers: bool,
-    /// naive-bayes: another family for a column: gamma, log-normal, histogram, ...
-    #[arg(long, value_name = "COLUMN=FAMILY", value_delimiter = ',')]
+    /// naive-bayes: another family for a column, or for all numbers: gamma, log-normal, histogram, auto, ...
+    #[arg(long, value_name = "[COLUMN=]FAMILY", value_delimiter = ',')]
     family: Vec<String>,
     /// naive-bayes, table, tree: cut points of a number, as COLUMN=400,800,1200; otherwise they are found
     #[arg(long, value_name = "COLUMN=CUTS")]
@@ -173,11 +173,12 @@ impl GenerativeArgs {
     }
 
     fn naive_bayes(&self, columns: &[Column]) -> Result<NaiveBayes> {
-        let mut families = Vec::new();
+        let (mut families, mut every) = (Vec::new(), None);
         for pair in &self.family {
-            let usage = || Error::parameter("--family", format!("`{pair}` is not of the form COLUMN=FAMILY"));
-            let (column, family) = pair.rsplit_once('=').ok_or_else(usage)?;
-            families.push((column.to_string(), AnyFamily::named(family)?));
+            match pair.rsplit_once('=') {
+                Some((column, family)) => families.push((column.to_string(), AnyFamily::named(family)?)),
+                None => every = Some(AnyFamily::named(pair)?),
+            }
         }
         for (column, cuts) in self.cuts(columns)? {
             families.retain(|(name, _)| *name != column);
@@ -185,6 +186,8 @@ impl GenerativeArgs {
             families.push((column, AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
         }
         let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
-        Ok(NaiveBayes { gaussian: self.gaussian.family(), joint_numbers, pseudo_count, families })
+        let mut bayes = NaiveBayes { gaussian: self.gaussian.family(), joint_numbers, pseudo_count, families };
+        every.iter().for_each(|family| bayes.every_number(columns, family));
+        Ok(bayes)
     }
 }

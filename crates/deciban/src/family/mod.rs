@@ -4,6 +4,7 @@
 //! class. To add one: write its file, implement [`Family`] and [`Density`], and add one line to
 //! the list at the end of this file.
 
+pub mod auto;
 pub mod bernoulli;
 pub mod categorical;
 pub mod counts;
@@ -319,4 +320,5 @@ families! {
     "log-normal" LogNormal: log_normal::LogNormal,
     "gamma" Gamma: gamma::Gamma,
     "histogram" Histogram: histogram::Histogram,
+    "auto" Auto: auto::Auto,
 }

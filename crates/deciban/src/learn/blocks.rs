@@ -87,6 +87,15 @@ impl NaiveBayes {
         spiked
     }
 
+    /// Gives every number without a named family this one.
+    pub fn every_number(&mut self, columns: &[Column], family: &AnyFamily) {
+        for column in columns.iter().filter(|column| column.kind == Kind::Number) {
+            if !self.families.iter().any(|(named, _)| *named == column.name) {
+                self.families.push((column.name.clone(), family.clone()));
+            }
+        }
+    }
+
     /// Takes the families of columns that are not named from blocks that were made before, as those of
     /// statistics.
     pub fn follow(&mut self, blocks: &[Block], columns: &[Column]) {

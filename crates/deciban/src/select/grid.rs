@@ -3,24 +3,41 @@
 //! | columns | candidates |
 //! |---|---|
 //! | numbers | Gaussians of all structures, shrunken, pooled, after PCA and LDA |
-//! | any | naive Bayes: numbers apart, jointly, or in histograms; pseudo-counts |
+//! | any | naive Bayes: numbers apart, jointly, in histograms, or each by the family that suits it; pseudo-counts |
 //! | categories, flags and numbers in bins | table, tree |
 //! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
-//! | any | logistic with several weight decays |
+//! | any | logistic with several weight decays; of two classes also probit and cloglog, if they are named |
+//! | numbers | least squares |
+//! | flags and counts, two classes | noisy-or with several pseudo-counts |
 //!
 //! Names are the options of `fit`, so that what wins can be had again.
 
-use super::Candidate;
+use super::{Candidate, Recipe};
 use crate::data::{Column, Kind, Profile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use crate::family::{AnyFamily, Family};
-use crate::learn::{Block, Generative, Logistic, NaiveBayes, blocks};
+use crate::learn::{Block, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks};
 use crate::transform::{Binning, Step};
 
 /// The kinds of models that can be compared.
-pub const MODELS: [&str; 7] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic"];
+pub const MODELS: [&str; 11] = [
+    "gaussian",
+    "naive-bayes",
+    "bernoulli",
+    "multinomial",
+    "table",
+    "tree",
+    "logistic",
+    "probit",
+    "cloglog",
+    "least-squares",
+    "noisy-or",
+];
+
+/// The kinds that are compared only if they are named: they seldom differ from logistic models.
+const ON_DEMAND: [&str; 2] = ["probit", "cloglog"];
 
 /// More columns than this get no full covariance of all of them.
 const MOST_JOINT: usize = 128;
@@ -68,6 +85,9 @@ pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candida
             if models.is_empty() && counts && columns.iter().any(|c| c.kind == Kind::Number) {
                 continue;
             }
+            if models.is_empty() && ON_DEMAND.contains(&model) {
+                continue;
+            }
             let made = of_model(model, columns, &profiles, classes);
             match made {
                 Err(error) if !models.is_empty() => return Err(error),
@@ -108,7 +128,9 @@ pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
     }
     if !kinds.only_numbers() && kinds.texts == 0 {
         all.push(naive_bayes(columns, &profiles, NaiveBayes { pseudo_count: 1.0, ..NaiveBayes::default() })?);
-        all.extend(histograms(columns, 1.0)?);
+        for family in ["histogram", "auto"] {
+            all.extend(all_numbers(columns, family, 1.0)?);
+        }
     }
     if kinds.texts > 0 && kinds.categories == 0 {
         all.extend(counted("bernoulli", columns, &[0.01, 0.1])?);
@@ -118,7 +140,7 @@ pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
     }
     // Texts have too many features for a quick look at their weights.
     if kinds.texts == 0 {
-        all.push(logistic(1.0));
+        all.push(linear(Link::Logit, 1.0));
     }
     Ok(all)
 }
@@ -127,12 +149,17 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
     let kinds = Kinds::of(columns);
     match model {
         "gaussian" => gaussians(columns, classes).into_iter().map(|family| gaussian(columns, family)).collect(),
-        "naive-bayes" if kinds.only_numbers() => histograms(columns, 1.0).map(|c| c.into_iter().collect()),
+        "naive-bayes" if kinds.only_numbers() => {
+            let each = ["histogram", "auto"].map(|family| all_numbers(columns, family, 1.0));
+            each.into_iter().filter_map(Result::transpose).collect()
+        }
         "naive-bayes" => {
             let mut all = Vec::new();
             for pseudo_count in [0.1, 1.0] {
                 all.push(naive_bayes(columns, profiles, NaiveBayes { pseudo_count, ..NaiveBayes::default() })?);
-                all.extend(histograms(columns, pseudo_count)?);
+                for family in ["histogram", "auto"] {
+                    all.extend(all_numbers(columns, family, pseudo_count)?);
+                }
             }
             if (2..=MOST_JOINT).contains(&kinds.numbers) {
                 for covariance in [Structure::Full, Structure::Tied] {
@@ -152,7 +179,20 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
             }
         }
         "tree" => binned(model, columns),
-        _ => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(logistic).into()),
+        "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
+        "least-squares" => match kinds.only_numbers() {
+            true => Ok(vec![Candidate { name: model.into(), recipe: Recipe::LeastSquares(LeastSquares) }]),
+            false => Err(Error::parameter("--models", "least-squares takes numbers alone")),
+        },
+        _ if classes != 2 => Err(Error::parameter("--models", format!("{model} is for two classes"))),
+        "noisy-or" => match columns.iter().all(is_cause) {
+            true => Ok([0.1, 1.0, 10.0].map(noisy_or).into()),
+            false => Err(Error::parameter("--models", "noisy-or takes flags and counts alone: give --flag or --count")),
+        },
+        _ => {
+            let link = if model == "probit" { Link::Probit } else { Link::Cloglog };
+            Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(link, decay)).into())
+        }
     }
 }
 
@@ -235,16 +275,14 @@ fn naive_bayes(columns: &[Column], profiles: &[Profile], mut bayes: NaiveBayes) 
     Ok(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?)))
 }
 
-/// Naive Bayes with every number in a histogram, if there are numbers.
-fn histograms(columns: &[Column], pseudo_count: f64) -> Result<Option<Candidate>> {
-    let numbers: Vec<&Column> = columns.iter().filter(|c| c.kind == Kind::Number).collect();
-    if numbers.is_empty() {
+/// Naive Bayes with every number by a family, if there are numbers.
+fn all_numbers(columns: &[Column], family: &str, pseudo_count: f64) -> Result<Option<Candidate>> {
+    if !columns.iter().any(|c| c.kind == Kind::Number) {
         return Ok(None);
     }
-    let histogram = AnyFamily::named("histogram")?;
-    let families = numbers.iter().map(|c| (c.name.clone(), histogram.clone())).collect();
-    let bayes = NaiveBayes { pseudo_count, families, ..NaiveBayes::default() };
-    let name = format!("naive-bayes --pseudo-count {pseudo_count}, numbers by histogram");
+    let mut bayes = NaiveBayes { pseudo_count, ..NaiveBayes::default() };
+    bayes.every_number(columns, &AnyFamily::named(family)?);
+    let name = format!("naive-bayes --pseudo-count {pseudo_count} --family {family}");
     Ok(Some(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?))))
 }
 
@@ -261,7 +299,26 @@ fn binned(model: &str, columns: &[Column]) -> Result<Vec<Candidate>> {
     Ok(vec![Candidate::generative(model, Generative::of_blocks(blocks).discretise(Binning::Mdl))])
 }
 
-fn logistic(weight_decay: f64) -> Candidate {
-    let name = format!("logistic --weight-decay {weight_decay}");
-    Candidate::logistic(name, Logistic { weight_decay, ..Logistic::default() })
+fn linear(link: Link, weight_decay: f64) -> Candidate {
+    let model = match link {
+        Link::Logit => "logistic",
+        Link::Probit => "probit",
+        Link::Cloglog => "cloglog",
+    };
+    let name = format!("{model} --weight-decay {weight_decay}");
+    Candidate::logistic(name, Logistic { link, weight_decay, ..Logistic::default() })
+}
+
+/// Whether a column is there or not, or so many times.
+fn is_cause(column: &Column) -> bool {
+    match column.kind {
+        Kind::Flag | Kind::Count => true,
+        Kind::Category => column.levels.len() <= 2,
+        Kind::Number | Kind::Text => false,
+    }
+}
+
+fn noisy_or(pseudo_count: f64) -> Candidate {
+    let recipe = Recipe::NoisyOr(NoisyOr { pseudo_count, ..NoisyOr::default() });
+    Candidate { name: format!("noisy-or --pseudo-count {pseudo_count}"), recipe }
 }
