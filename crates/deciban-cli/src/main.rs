@@ -6,6 +6,7 @@ mod crossed;
 mod describe;
 mod evaluation;
 mod figures;
+mod ledger;
 mod describe_scores;
 mod output;
 mod progress;

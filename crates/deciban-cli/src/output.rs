@@ -18,19 +18,44 @@ pub fn bytes(bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| Error::io("standard output", e))
 }
 
-/// Writes a file: a temporary one in the same folder takes the name at the end.
+/// Writes a file, whole or not at all.
 pub fn file(path: &Path, bytes: &[u8]) -> Result<()> {
-    // The kind alone: the system's word may name the temporary file.
-    let failed = |e: std::io::Error| Error::io(path, e.kind().into());
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Temporary files are private; this one is as open as any file that the user makes.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+    let mut pending = Pending::new(path)?;
+    pending.writer().write_all(bytes).map_err(|e| failed(path, e))?;
+    pending.finish()
+}
+
+/// A file that is being written: a temporary one in the same folder, which takes the name at the end. Until
+/// then whatever has the name stays.
+pub struct Pending<'a> {
+    path: &'a Path,
+    file: tempfile::NamedTempFile,
+}
+
+impl<'a> Pending<'a> {
+    pub fn new(path: &'a Path) -> Result<Self> {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // Temporary files are private; this one is as open as any file that the user makes.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        Ok(Pending { path, file: builder.tempfile_in(folder).map_err(|e| failed(path, e))? })
+    }
+
+    pub fn writer(&mut self) -> &mut impl Write {
+        &mut self.file
+    }
+
+    /// Gives the file its name.
+    pub fn finish(self) -> Result<()> {
+        let Pending { path, file } = self;
+        file.persist(path).map(|_| ()).map_err(|e| failed(path, e.error))
+    }
+}
+
+/// The kind alone: the system's word may name the temporary file.
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    Error::io(path, error.kind().into())
 }
 
 /// `println!` that returns the error from the function it stands in.

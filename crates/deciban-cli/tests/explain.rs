@@ -63,9 +63,8 @@ fn rows_classes_and_folding() {
         .sum();
     close(parts, total, 0.05);
     for (args, message) in [
-        (&["--classes", "Barolo"][..], "--classes: give two classes: A,B"),
         (
-            &["--classes", "Barolo,Merlot"],
+            &["--classes", "Barolo,Merlot"][..],
             "--classes: there is no class `Merlot`: there are Barbera, Barolo, Grignolino",
         ),
         (&["--row", "500"], "--row: 1 of the rows are not there"),
@@ -110,4 +109,30 @@ fn as_logistic() {
     fit(&folder, &["--model", "logistic"]);
     let message = folder.fails(&["inspect", "m.deciban", "--as", "logistic"]);
     assert_eq!(message, "--as: only a generative model has another form; this one is what it is");
+}
+
+/// One class alone is taken against all others together.
+#[test]
+fn one_class_against_the_rest() {
+    let folder = Folder::new();
+    fit(&folder, &["--columns", "Alcohol,Hue"]);
+    let lines = folder.ok(&["explain", "m.deciban", &wine(), "--json", "--classes", "Barolo", "--prior", "Barolo=0.2"]);
+    let p = folder.table(&["predict", "m.deciban", &wine(), "--prior", "Barolo=0.2"]).numbers("p(Barolo)");
+    for (i, line) in lines.lines().enumerate() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!((row["of"].as_str(), row["over"].is_null()), (Some("Barolo"), true));
+        close(row["prior"].as_f64().unwrap(), 10.0 * 0.25f64.log10(), 1e-12);
+        let sum: f64 = row["features"].as_array().unwrap().iter().map(|f| f["decibans"].as_f64().unwrap()).sum();
+        let total = row["total"].as_f64().unwrap();
+        close(row["prior"].as_f64().unwrap() + sum, total, 1e-10);
+        // What is left of 1 in p(Barolo) has few digits.
+        if p[i] < 0.999 {
+            close(total, 10.0 * (p[i] / (1.0 - p[i])).log10(), 1e-9);
+        }
+        close(row["posterior"][1].as_f64().unwrap(), 1.0 - p[i], 1e-9);
+    }
+    let text = folder.ok(&["explain", "m.deciban", &wine(), "--row", "3", "--classes", "Barolo"]);
+    assert!(text.starts_with("row 3: Barolo over the rest, posterior "), "{text}");
+    let message = folder.fails(&["explain", "m.deciban", &wine(), "--classes", "Barolo,Barbera,Grignolino"]);
+    assert_eq!(message, "--classes: give two classes, A,B, or one, which is taken against the rest");
 }

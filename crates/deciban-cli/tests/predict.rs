@@ -157,8 +157,12 @@ fn standard_input_files_and_output_files_agree() {
     assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(piped == direct);
     assert_eq!(folder.ok(&["predict", "wine.deciban", &wine(), "--evidence", "-o", "out.csv"]), "");
+    // As open as any file that the user makes.
+    folder.write("plain.csv", "");
+    let permissions = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions();
+    assert_eq!(permissions("out.csv"), permissions("plain.csv"));
     assert!(folder.read("out.csv") == direct.as_bytes());
-    assert_eq!(folder.files(), ["out.csv", "wine.deciban"]);
+    assert_eq!(folder.files(), ["out.csv", "plain.csv", "wine.deciban"]);
     // Two files: the rows of the one, then those of the other.
     let twice = folder.ok(&["predict", "wine.deciban", &wine(), &wine(), "--evidence"]);
     let (_, rows) = direct.split_once('\n').unwrap();

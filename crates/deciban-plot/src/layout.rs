@@ -114,7 +114,9 @@ fn plot(figure: &Figure, top: f64, items: &mut Vec<Item>) {
     let mut height = (figure.height - top - below - 8.0).max(30.0);
     let y_gap = |_: &[Tick]| 24.0;
     let y_ticks = figure.y.ticks(y, height, y_gap);
-    let left = 8.0 + y_label + labels_of(&y_ticks).min(WIDEST) * 1.05 + 8.0;
+    // A wide figure has room for longer names.
+    let widest = WIDEST.max(0.34 * figure.width);
+    let left = 8.0 + y_label + labels_of(&y_ticks).min(widest) * 1.05 + 8.0;
     let right = EDGE.max(if figure.x.names.is_none() { 22.0 } else { 0.0 });
     let width = (figure.width - left - right).max(30.0);
     let x_ticks = figure.x.ticks(x, width, |ticks| labels_of(ticks) * 1.06 + 14.0);
@@ -158,7 +160,7 @@ fn plot(figure: &Figure, top: f64, items: &mut Vec<Item>) {
             labels.push(line([x0 - 4.0, at], [x0, at], Paint::Muted));
         }
         if figure.y.names.is_none() || i % every == 0 {
-            let label = font::fitted(&tick.label, TICK, WIDEST);
+            let label = font::fitted(&tick.label, TICK, widest);
             labels.push(text([x0 - 7.0, at + 0.36 * TICK], label, TICK, Paint::Muted, Anchor::End));
         }
     }

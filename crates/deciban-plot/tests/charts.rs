@@ -68,7 +68,8 @@ fn confusions_of_many_classes_fit() {
 #[test]
 fn the_ledger_adds_up() {
     let svg = ledger("t", &[("prior odds", -3.0), ("a", 12.5), ("b", 0.5)]).svg();
-    for label in [">−3</text>", ">+12.5</text>", ">+0.5</text>", ">+10</text>", ">prior odds</text>", ">total</text>"]
+    for label in
+        [">−3.0</text>", ">+12.5</text>", ">+0.5</text>", ">+10.0</text>", ">prior odds</text>", ">total</text>"]
     {
         assert!(svg.contains(label), "{label}");
     }

@@ -13,9 +13,35 @@ use deciban::family::{AnyFamily, Family};
 use deciban::learn::{
     Block, Classifier, Generative, Learner, LeastSquares, Link, Logistic, Model, NaiveBayes, NoisyOr, blocks,
 };
-use deciban::numerics::{Matrix, Random};
+use deciban::numerics::{Matrix, Random, log_sum_exp};
 use deciban::posterior::Prior;
 use deciban::transform::{Binning, Step};
+
+/// Each class against all others adds up, too, and lies between the pairs.
+#[track_caller]
+fn against_the_rest(explanation: &Explanation, log_p: &[f64], prior: &Prior, what: &str) {
+    let classes = log_p.len();
+    for a in 0..classes {
+        let ledger = explanation.over_rest(a, prior);
+        let others: Vec<f64> = (0..classes).filter(|j| *j != a).map(|j| log_p[j]).collect();
+        let expected = log_p[a] - log_sum_exp(&others);
+        let own = explanation.entries.iter().flat_map(|e| e.evidence.iter().map(|x| x.abs()));
+        let size = 1.0 + own.filter(|x| x.is_finite()).sum::<f64>();
+        match expected.is_finite() {
+            true => assert!((ledger.total() - expected).abs() <= 1e-11 * size, "{what}: {ledger:?} for {expected}"),
+            // Both sides may be impossible.
+            false => {
+                assert!(ledger.total() == expected || ledger.total().is_nan(), "{what}: {ledger:?} for {expected}")
+            }
+        }
+        for (i, said) in ledger.entries.iter().enumerate().filter(|(_, said)| said.is_finite()) {
+            let pairs = (0..classes).filter(|j| *j != a).map(|j| explanation.ledger(a, j, prior).entries[i]);
+            let (low, high) = pairs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+            let slack = 1e-11 * size;
+            assert!(!(*said < low - slack || *said > high + slack), "{what}: {said} outside of {low} to {high}");
+        }
+    }
+}
 
 /// Every pair of classes in every row, under another prior than that of the training data.
 #[track_caller]
@@ -28,6 +54,7 @@ fn adds_up(model: &Model, x: &Batch<'_>, what: &str) -> Vec<Explanation> {
         assert_eq!(explanations.len(), x.rows());
         for (row, explanation) in explanations.iter().enumerate() {
             assert!(!explanation.entries.is_empty(), "{what}");
+            against_the_rest(explanation, posterior.log_row(row), &prior, what);
             for (a, b) in (0..classes).flat_map(|a| (0..classes).map(move |b| (a, b))).filter(|(a, b)| a != b) {
                 let ledger = explanation.ledger(a, b, &prior);
                 let expected = posterior.log_row(row)[a] - posterior.log_row(row)[b];

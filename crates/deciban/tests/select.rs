@@ -524,6 +524,50 @@ fn costs_and_priors_are_those_asked_for() {
     assert!(rejected > 0.0);
 }
 
+/// A point of a learning curve is a cross-validation whose models saw a share of the rows only, and the last
+/// one is the cross-validation itself.
+#[test]
+fn learning_curves_are_cross_validations_of_fewer_rows() {
+    use deciban::select::{Folded, View};
+    let table = clouds(12, [90, 90, 120]);
+    let engine = table.memory();
+    let candidates = [
+        Candidate::generative("tied", table.learner(Gaussian { covariance: Structure::Tied, ..Gaussian::default() })),
+        Candidate::logistic("logistic", Logistic::default()),
+    ];
+    let folds = Folds::stratified(&engine, 3, 0).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let validation = CrossValidation::new(folds.clone());
+    let curves = validation.learning_curves(&engine, &candidates, &[0.01, 0.25, 1.0]).unwrap();
+    let whole = validation.run(&engine, &candidates).unwrap();
+    for (curve, candidate) in curves.iter().zip(&candidates) {
+        let outcome = whole.ranked().iter().find(|o| o.name == curve.name).unwrap();
+        let (rows, last) = curve.points.last().unwrap();
+        assert!((rows - 200.0).abs() < 1e-9 && (last.loss - outcome.sums.loss).abs() < 1e-6 * last.loss);
+        // A hundredth of the rows is too few for covariances of four columns.
+        assert!(curve.name == "logistic" || curve.points.len() == 2, "{}", curve.points.len());
+        let (rows, quarter) = &curve.points[curve.points.len() - 2];
+        assert!((30.0..70.0).contains(rows), "{rows}");
+        let mut sums = Naive::default();
+        for held in 0..3 {
+            let view = Folded::new(&engine, View::without(&folds, held, &[0, 1, 2]).share(0.25));
+            let model = candidate.learn(&view).unwrap();
+            let rows = table.filter(|i| fold[i] == held as u32);
+            let posterior = model.evidence(&rows.batch()).unwrap().posterior(model.prior());
+            (0..rows.rows()).for_each(|i| sums.add(&posterior.row(i), rows.labels[i] as usize));
+        }
+        sums.check(quarter, &curve.name);
+    }
+    assert!(validation.learning_curves(&engine, &candidates, &[0.0]).is_err());
+    // Recipes of models are those that made them.
+    for candidate in &candidates {
+        let model = candidate.learn(&engine).unwrap();
+        let again = Candidate::of_model("again", &model).learn(&engine).unwrap();
+        let [a, b] = [&model, &again].map(|model| model.evidence(&table.batch()).unwrap());
+        assert!(a.values().iter().zip(b.values()).all(|(a, b)| (a - b).abs() < 1e-9));
+    }
+}
+
 /// A pass over a view and the scoring pass travel as bytes.
 #[test]
 fn passes_travel() {
@@ -568,7 +612,7 @@ fn candidates_suit_the_columns() {
         kinds
     };
     let numbers = names(&[Column::number("x"), Column::number("y")]);
-    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "logistic"]);
+    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "logistic", "least-squares"]);
     assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "logistic"]);
     assert_eq!(names(&[column("t", Kind::Text)]), ["naive-bayes", "bernoulli", "multinomial", "logistic"]);
     let text = Columns(vec![column("t", Kind::Text)]);

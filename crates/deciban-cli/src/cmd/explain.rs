@@ -4,29 +4,29 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use deciban::data::Batch;
-use deciban::evidence::decibans;
-use deciban::explain::{Entry, Order, explain};
+use deciban::explain::Order;
 use deciban::learn::{Classifier, Model};
-use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use crate::args::{PriorArg, ReadArgs, one_of, open_for_model};
+use crate::ledger::{Between, Row, Task};
 use crate::output::say;
 use crate::progress::Progress;
-use crate::table::{Table, number};
+use crate::table::Table;
 
 /// Explain decisions: what each feature of a row says, in decibans, adding up to the posterior odds
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban explain wine.deciban new.csv
   deciban explain wine.deciban wine.csv --row 84 --classes Barolo,Grignolino
+  deciban explain wine.deciban wine.csv --row 84 --classes Barolo
   deciban explain spam.deciban messages.tsv --no-header --no-quotes --row 3
   deciban explain wine.deciban wine.csv --summary
 
 Ten decibans are odds of 10 to 1. The ledger of a row begins with the prior odds of two classes, the
-most probable and the next unless --classes names them; the total is the posterior log-odds. Columns
+most probable and the next unless --classes names them, or one for it against all others; the total
+is the posterior log-odds. Columns
 that a model takes jointly are averaged over all orders in which they could become known.")]
 pub struct Explain {
     /// A model file
@@ -37,8 +37,8 @@ pub struct Explain {
     /// Only these rows, counted from 1
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "summary")]
     row: Vec<u64>,
-    /// For the first class over the second, in every row
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    /// For the first class over the second, in every row; for one class alone, over all others
+    #[arg(long, value_name = "A[,B]", value_delimiter = ',', num_args = 1)]
     classes: Option<Vec<String>>,
     /// The prior: empirical, uniform, or CLASS=P,...; the model's unless given
     #[arg(long)]
@@ -59,45 +59,17 @@ pub struct Explain {
     read: ReadArgs,
 }
 
-/// What is explained, settled once.
-struct Task {
-    model: Model,
-    prior: Prior,
-    pair: Option<(usize, usize)>,
-    order: Order,
-    rows: Vec<u64>,
-}
-
-/// The ledger of a row, in decibans.
-struct Row {
-    number: u64,
-    of: usize,
-    over: usize,
-    posterior: [f64; 2],
-    prior: f64,
-    entries: Vec<(Entry, f64)>,
-    total: f64,
-}
-
 impl Explain {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
         let mut files = open_for_model(&self.data, &self.read, model.schema(), false)?;
         let schema = model.schema();
-        let class = |name: &String| {
-            let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
-            schema.class(name.trim()).ok_or_else(|| Error::parameter("--classes", message()))
-        };
-        let pair = match self.classes.as_deref() {
-            None => None,
-            Some([a, b]) if a != b => Some((class(a)?, class(b)?)),
-            Some(_) => return Err(Error::parameter("--classes", "give two classes: A,B")),
-        };
+        let between = Between::named(self.classes.as_deref(), schema, "--classes")?;
         let prior = match &self.prior {
             Some(prior) => prior.resolve(schema, model.empirical())?,
             None => model.prior().clone(),
         };
-        let task = Task { prior, pair, order: self.order, rows: self.row.clone(), model };
+        let task = Task { prior, between, order: self.order, rows: self.row.clone(), model };
         let _progress = Progress::watch(&mut files, "explaining");
         if self.summary {
             let mut summary = Summary::default();
@@ -133,124 +105,6 @@ impl Explain {
             _ => Ok(()),
         }
     }
-}
-
-impl Task {
-    fn explain(&self, batch: &Batch<'_>) -> Result<Vec<Row>> {
-        if self.rows.is_empty() {
-            return self.part(batch);
-        }
-        let wanted = (0..batch.rows()).filter(|&row| self.rows.contains(&(batch.row_number(row) + 1)));
-        let mut all = Vec::new();
-        for row in wanted {
-            all.extend(self.part(&batch.slice(row..row + 1))?);
-        }
-        Ok(all)
-    }
-
-    fn part(&self, batch: &Batch<'_>) -> Result<Vec<Row>> {
-        let explanations = explain(&self.model, batch, self.order)?;
-        let posterior = self.model.evidence(batch)?.posterior(&self.prior);
-        let row = |(i, explanation): (usize, deciban::explain::Explanation)| {
-            let p = posterior.row(i);
-            let (of, over) = self.pair.unwrap_or_else(|| two_best(posterior.log_row(i)));
-            let ledger = explanation.ledger(of, over, &self.prior);
-            let total = decibans(ledger.total());
-            let said = ledger.entries.iter().map(|nats| decibans(*nats));
-            Row {
-                number: batch.row_number(i) + 1,
-                of,
-                over,
-                posterior: [p[of], p[over]],
-                prior: decibans(ledger.prior),
-                entries: explanation.entries.into_iter().zip(said).collect(),
-                total,
-            }
-        };
-        Ok(explanations.into_iter().enumerate().map(row).collect())
-    }
-}
-
-/// The most probable class and the next; the first two where no class is possible.
-fn two_best(log_p: &[f64]) -> (usize, usize) {
-    let mut order: Vec<usize> = (0..log_p.len()).collect();
-    order.sort_by(|&a, &b| log_p[b].partial_cmp(&log_p[a]).unwrap_or(std::cmp::Ordering::Equal));
-    (order[0], order[1])
-}
-
-impl Row {
-    fn json(&self, classes: &[String]) -> Value {
-        let there = self.entries.iter().filter(|(entry, _)| !entry.missing);
-        let feature =
-            |(entry, said): &(Entry, f64)| json!({ "name": entry.name, "value": entry.value, "decibans": said });
-        json!({
-            "row": self.number,
-            "of": classes[self.of],
-            "over": classes[self.over],
-            "posterior": self.posterior,
-            "prior": self.prior,
-            "features": there.map(feature).collect::<Vec<_>>(),
-            "missing": self.entries.iter().filter(|(e, _)| e.missing).map(|(e, _)| &e.name).collect::<Vec<_>>(),
-            "total": self.total,
-        })
-    }
-
-    fn text(&self, classes: &[String], most: usize) -> String {
-        let mut ranked: Vec<&(Entry, f64)> = self.entries.iter().filter(|(entry, _)| !entry.missing).collect();
-        ranked.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then_with(|| a.0.name.cmp(&b.0.name)));
-        // One feature more takes no more room than a line about it.
-        let shown = if ranked.len() <= most + 1 { ranked.len() } else { most };
-        let mut lines: Vec<(String, String, f64)> = vec![("prior odds".into(), String::new(), self.prior)];
-        lines.extend(ranked[..shown].iter().map(|(entry, said)| (entry.name.clone(), entry.value.clone(), *said)));
-        if shown < ranked.len() {
-            let rest = ranked[shown..].iter().map(|(_, said)| said).sum();
-            lines.push((format!("{} other features", ranked.len() - shown), String::new(), rest));
-        }
-        lines.push(("total".into(), String::new(), self.total));
-        let p = self.posterior.map(|p| number(p, 4));
-        let (of, over) = (&classes[self.of], &classes[self.over]);
-        let mut text =
-            format!("row {}: {of} over {over}, posterior {} and {}\n{}", self.number, p[0], p[1], bars(&lines));
-        let missing: Vec<&str> = self.entries.iter().filter(|(e, _)| e.missing).map(|(e, _)| e.name.as_str()).collect();
-        if !missing.is_empty() {
-            text += &format!("missing: {}\n", missing.join(", "));
-        }
-        text
-    }
-}
-
-/// Two decimals and a sign, which 0 has too.
-fn signed(x: f64) -> String {
-    let text = format!("{x:+.2}");
-    if text == "-0.00" { "+0.00".into() } else { text }
-}
-
-/// Aligned lines with a bar each: what speaks against the first class to the left, for it to the right.
-fn bars(lines: &[(String, String, f64)]) -> String {
-    const WIDTH: usize = 24;
-    const LONGEST: usize = 40;
-    let cut = |text: &str| match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST - 1).chain(['…']).collect::<String>(),
-        false => text.to_string(),
-    };
-    let rows: Vec<[String; 3]> =
-        lines.iter().map(|(name, value, said)| [cut(name), cut(value), signed(*said)]).collect();
-    let width = |j: usize| rows.iter().map(|row| row[j].chars().count()).max().unwrap_or(0);
-    let (names, values, numbers) = (width(0), width(1), width(2));
-    let finite = lines.iter().map(|line| line.2.abs()).filter(|x| x.is_finite());
-    let longest = finite.fold(f64::MIN_POSITIVE, f64::max);
-    let length = |x: f64| if x.is_nan() { 0 } else { ((x.abs() / longest).min(1.0) * WIDTH as f64).round() as usize };
-    // Room to the left only for what speaks against.
-    let left = lines.iter().filter(|line| line.2 < 0.0).map(|line| length(line.2)).max().unwrap_or(0);
-    let mut text = String::new();
-    for (row, line) in rows.iter().zip(lines) {
-        let [name, value, said] = row;
-        let bar = "█".repeat(length(line.2));
-        let drawn = if line.2 < 0.0 { format!("{bar:>left$}│") } else { format!("{:>left$}│{bar}", "") };
-        text += format!("  {name:<names$}  {value:>values$}  {said:>numbers$}  {drawn}").trim_end();
-        text.push('\n');
-    }
-    text
 }
 
 /// Sums over rows of what features say.

@@ -37,7 +37,7 @@ use crate::remarks::Look;
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
-  deciban fit cancer.csv --target diagnosis --covariance diagonal --calibrate logistic -o cancer.deciban
+  deciban fit cancer.csv --target diagnosis --model naive-bayes --calibrate pav -o cancer.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban")]
 pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use deciban::data::{Kind, Schema};
+use deciban::explain::Order;
 use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
-use deciban_plot::{Figure, Scene, Theme};
+use deciban_plot::{Figure, Scene, Theme, chart};
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::cmd::compare::split;
 use crate::figures::{self, Gathered, Plane, Use};
+use crate::ledger::{Between, Task};
 use crate::output;
 use crate::progress::Progress;
 
@@ -21,15 +24,17 @@ use crate::progress::Progress;
   deciban plot wine.deciban wine.csv --kind regions --columns Alcohol,Hue --prior Barolo=0.9 \\
       --costs 'Barbera>Barolo=10' --reject 0.2 -o regions.svg
   deciban plot spam.deciban test.csv --kind bayes-error --class spam > errors.svg
+  deciban plot wine.deciban wine.csv --kind ledger --row 84 -o ledger.svg
+  deciban plot tied.deciban logistic.deciban train.csv --kind learning-curve -o curves.svg
 
 Columns that a plane of two does not show are integrated out of a generative model; a logistic
 model has them at their mean. ROC, DET, Bayes error and reliability are of --class; without it of
 the second of two classes, or of each of more classes against the others. In regions, the prior and
-costs given here decide.")]
+costs given here decide. A learning curve learns models like those given, from parts of the rows.")]
 pub struct Plot {
     /// A model file
     model: PathBuf,
-    /// Tables: files, globs, or - for standard input
+    /// Tables: files, globs, or - for standard input; before them, for a learning curve, more models
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// What to draw
@@ -41,6 +46,16 @@ pub struct Plot {
     /// The class of posteriors, curves and reliability
     #[arg(long)]
     class: Option<String>,
+    /// ledger: the row, counted from 1
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    row: u64,
+    /// ledger: for the first class over the second, or for one over all others; the two most probable
+    /// unless given
+    #[arg(long, value_name = "A[,B]", value_delimiter = ',', num_args = 1)]
+    classes: Option<Vec<String>>,
+    /// learning-curve: the folds whose rows judge
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    folds: u64,
     /// The file, *.svg or *.png; SVG on standard output unless given
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -77,6 +92,10 @@ enum PlotKind {
     BayesError,
     /// How often something is so against the probability said
     Reliability,
+    /// What each feature of a row says, in decibans
+    Ledger,
+    /// Log loss and error rate over the rows to learn from
+    LearningCurve,
 }
 
 fn scale(text: &str) -> Result<f64, String> {
@@ -103,6 +122,67 @@ fn format(path: Option<&Path>) -> Result<Format> {
 impl Plot {
     pub fn run(self) -> Result<()> {
         let format = format(self.output.as_deref())?;
+        let scene = match self.kind {
+            PlotKind::Ledger => self.ledger()?,
+            PlotKind::LearningCurve => self.learning_curve()?,
+            _ => self.of_rows()?,
+        };
+        let bytes = match format {
+            Format::Svg => scene.svg().into_bytes(),
+            Format::Png => scene.png(self.scale, if self.dark { Theme::Dark } else { Theme::Light }),
+        };
+        match &self.output {
+            Some(path) => output::file(path, &bytes),
+            None => output::bytes(&bytes),
+        }
+    }
+
+    /// What the features of one row say.
+    fn ledger(&self) -> Result<Scene> {
+        /// Features that are shown; the others are folded into one.
+        const MOST: usize = 14;
+        let model = Model::load(&self.model)?;
+        let prior = self.decision.prior(model.schema(), model.prior(), model.empirical())?;
+        let names = self.classes.clone().or(self.class.clone().map(|class| vec![class]));
+        let between = Between::named(names.as_deref(), model.schema(), "--classes")?;
+        let files = open_for_model(&self.data, &self.read, model.schema(), false)?;
+        let classes = model.schema().classes().to_vec();
+        let task = Task { model, prior, between, order: Order::Average, rows: vec![self.row] };
+        let mut found = None;
+        files.map_in_order(
+            |batch| task.explain(batch),
+            |rows| {
+                found = rows.into_iter().next().or(found.take());
+                Ok(())
+            },
+        )?;
+        let Some(row) = found else {
+            return Err(Error::parameter("--row", format!("there is no row {}", self.row)));
+        };
+        let lines: Vec<(String, f64)> =
+            row.lines(MOST).into_iter().map(|(name, value, said)| (format!("{name}  {value}"), said)).collect();
+        let entries: Vec<(&str, f64)> = lines.iter().map(|(name, said)| (name.trim_end(), *said)).collect();
+        let title = self.title.clone().unwrap_or_else(|| row.title(&classes));
+        Ok(chart::ledger(&title, &entries).subtitle(&row.odds()).scene())
+    }
+
+    /// Models like those given, learned from parts of the rows.
+    fn learning_curve(&self) -> Result<Scene> {
+        let (more, data) = split(&self.data);
+        if data.is_empty() {
+            return Err(Error::Schema("give a table after the model files: rows to learn from".into()));
+        }
+        let paths = std::iter::once(self.model.display().to_string()).chain(more.iter().cloned());
+        let models: Vec<(String, Model)> =
+            paths.map(|path| Ok((path.clone(), Model::load(&path)?))).collect::<Result<_>>()?;
+        let mut files = open_for_model(data, &self.read, models[0].1.schema(), true)?;
+        files.make_rereadable()?;
+        let _progress = Progress::watch(&mut files, "learning");
+        figures::learning_curve(&models, &files, self.folds as usize, self.title.as_deref())
+    }
+
+    /// What the model makes of all rows.
+    fn of_rows(&self) -> Result<Scene> {
         let model = Model::load(&self.model)?;
         let schema = model.schema();
         let columns = self.chosen(schema)?;
@@ -119,15 +199,7 @@ impl Plot {
         };
         let gathered = figures::gather(&files, &used, &kept)?;
         drop(progress);
-        let scene = self.draw(&gathered, &used, &columns, class)?;
-        let bytes = match format {
-            Format::Svg => scene.svg().into_bytes(),
-            Format::Png => scene.png(self.scale, if self.dark { Theme::Dark } else { Theme::Light }),
-        };
-        match &self.output {
-            Some(path) => output::file(path, &bytes),
-            None => output::bytes(&bytes),
-        }
+        self.draw(&gathered, &used, &columns, class)
     }
 
     fn draw(&self, gathered: &Gathered, used: &Use<'_>, columns: &[usize], class: Option<usize>) -> Result<Scene> {
@@ -158,6 +230,8 @@ impl Plot {
             PlotKind::Det => titled(figures::det(gathered, used, class)?),
             PlotKind::BayesError => figures::bayes_error(gathered, used, class, self.title.as_deref())?,
             PlotKind::Reliability => titled(figures::reliability(gathered, used, class)),
+            // These are drawn without gathering rows.
+            PlotKind::Ledger | PlotKind::LearningCurve => Figure::new("").scene(),
         })
     }
 

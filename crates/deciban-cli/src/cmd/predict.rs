@@ -13,6 +13,7 @@ use deciban::{Error, Result};
 use serde_json::{Map, Value, json};
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::output;
 use crate::progress::Progress;
 use crate::table::exact;
 
@@ -91,11 +92,9 @@ impl Predict {
         match &self.output {
             None => write_all(&mut std::io::BufWriter::new(std::io::stdout().lock()))?,
             Some(path) => {
-                // Whole or not at all: a temporary file in the same folder takes the name at the end.
-                let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
-                let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-                write_all(&mut std::io::BufWriter::new(&mut file))?;
-                file.persist(path).map_err(|e| failed(e.error))?;
+                let mut file = output::Pending::new(path)?;
+                write_all(&mut std::io::BufWriter::new(file.writer()))?;
+                file.finish()?;
             }
         }
         if undefined > 0 {

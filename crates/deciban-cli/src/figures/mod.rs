@@ -4,12 +4,14 @@
 mod errors;
 mod features;
 mod gather;
+mod learning;
 mod probe;
 mod report;
 
 pub use errors::{bayes_error, confusion, det, reliability, roc};
 pub use features::{Plane, densities, panel, posterior, regions, telling, telling_words};
 pub use gather::{Gathered, gather};
+pub use learning::learning_curve;
 pub use report::report;
 
 use deciban::decision::Costs;

@@ -41,15 +41,22 @@ pub fn ledger(title: &str, entries: &[(&str, f64)]) -> Figure {
             true => Paint::Ink,
             false => Paint::Series(usize::from(decibans < 0.0)),
         };
-        let sign = if decibans > 0.0 { "+" } else { "" };
         let (at, anchor) =
             if decibans < 0.0 { (to - 0.08 * room, Anchor::End) } else { (to + 0.08 * room, Anchor::Start) };
         figure = figure.boxes("", &[[from.min(to), from.max(to), y - 0.36, y + 0.36]]).paint(paint).opacity(0.7).label(
             at,
             y,
-            &format!("{sign}{}", plain(decibans)),
+            &signed(decibans),
             anchor,
         );
     }
-    figure.alt(&format!("Evidence in decibans that adds up to {}.", plain(total)))
+    figure.alt(&format!("Evidence in decibans that adds up to {}.", signed(total)))
+}
+
+/// With its sign and one decimal, so that the numbers can be added up.
+fn signed(decibans: f64) -> String {
+    match decibans.abs() < 1e5 {
+        true => format!("{decibans:+.1}").replace('-', "−"),
+        false => format!("{}{}", if decibans > 0.0 { "+" } else { "" }, plain(decibans)),
+    }
 }

@@ -12,6 +12,17 @@
 //!   posterior on the way from the average row (Aumann & Shapley 1974).
 //!
 //! A missing cell says nothing: it is listed, with 0.
+//!
+//! For a class a against all others, whose evidence is that of a mixture, each entry is the mean of what
+//! it says for a over each other class j, weighted by wⱼ (Sato 1976, Vartia 1976):
+//!
+//! ```text
+//! Σⱼ wⱼ (eₐ − eⱼ),   wⱼ ∝ L(sⱼ, tⱼ),   L(s, t) = (s − t)/(ln s − ln t)
+//! ```
+//!
+//! with sⱼ and tⱼ the shares of class j among the others before and after the row is seen. It adds up:
+//! with Eⱼ the evidence of the row for j and Y its sum over the others, ln(tⱼ/sⱼ) = Eⱼ − ln(Y₁/Y₀), so that
+//! Σ L (Eⱼ − ln(Y₁/Y₀)) = Σ (tⱼ − sⱼ) = 0.
 
 mod columns;
 mod linear;
@@ -23,6 +34,7 @@ use crate::data::{Batch, Cells, Rows, Tile};
 use crate::error::Result;
 use crate::family::Density;
 use crate::learn::{Block, Classifier, FittedBlock, GenerativeModel, Model};
+use crate::numerics::log_sum_exp;
 use crate::posterior::Prior;
 
 /// In which order columns that are modelled jointly become known.
@@ -78,7 +90,7 @@ pub struct Explanation {
     pub entries: Vec<Entry>,
 }
 
-/// A row's evidence for one class over another, in nats: it adds up to the posterior log-odds.
+/// A row's evidence for one class over another, or over all others, in nats: it adds up to the posterior log-odds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
     /// ln of the prior odds.
@@ -102,6 +114,58 @@ impl Explanation {
             prior: p[a].ln() - p[b].ln(),
             entries: self.entries.iter().map(|entry| entry.evidence[a] - entry.evidence[b]).collect(),
         }
+    }
+
+    /// For class `a` over all others together, which have the shares of the prior among themselves.
+    ///
+    /// ```
+    /// use deciban::explain::{Entry, Explanation};
+    /// use deciban::posterior::Prior;
+    /// // One feature: likelihoods 0.5, 0.2 and 0.1 of three classes.
+    /// let entry = Entry::new("colour", "red", [0.5f64, 0.2, 0.1].map(f64::ln).to_vec());
+    /// let ledger = Explanation { entries: vec![entry] }.over_rest(0, &Prior::uniform(3));
+    /// assert!((ledger.prior - 0.5f64.ln()).abs() < 1e-15);
+    /// // 0.5 against the mean of 0.2 and 0.1.
+    /// assert!((ledger.entries[0] - (0.5f64 / 0.15).ln()).abs() < 1e-14);
+    /// ```
+    pub fn over_rest(&self, a: usize, prior: &Prior) -> Ledger {
+        let p = prior.probabilities();
+        let others: Vec<usize> = (0..p.len()).filter(|&j| j != a).collect();
+        let before: Vec<f64> = others.iter().map(|&j| p[j].ln()).collect();
+        let said = |j: usize| self.entries.iter().map(|entry| entry.evidence[j]).sum::<f64>();
+        let after: Vec<f64> = others.iter().zip(&before).map(|(&j, p)| p + said(j)).collect();
+        let weights = mixture_weights(&before, &after);
+        let entry = |entry: &Entry| {
+            // A class that the row or the prior rules out has no part: 0 · ∞ is 0 here.
+            let parts = others.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
+            parts.map(|(&j, w)| w * (entry.evidence[a] - entry.evidence[j])).sum()
+        };
+        Ledger { prior: p[a].ln() - log_sum_exp(&before), entries: self.entries.iter().map(entry).collect() }
+    }
+}
+
+/// wⱼ, from the log-weights of classes before and after; where the row rules all of them out, the shares
+/// from before.
+fn mixture_weights(before: &[f64], after: &[f64]) -> Vec<f64> {
+    let (all_before, all_after) = (log_sum_exp(before), log_sum_exp(after));
+    if !all_after.is_finite() {
+        return before.iter().map(|s| (s - all_before).exp()).collect();
+    }
+    let pairs = before.iter().zip(after);
+    let means: Vec<f64> = pairs.map(|(s, t)| logarithmic_mean(s - all_before, t - all_after)).collect();
+    let total: f64 = means.iter().sum();
+    means.iter().map(|mean| mean / total).collect()
+}
+
+/// (s − t)/(ln s − ln t) from ln s and ln t; 0 where one is −∞. A share that has become tiny still counts:
+/// the mean falls as slowly as 1/ln t.
+fn logarithmic_mean(ln_s: f64, ln_t: f64) -> f64 {
+    let (larger, d) = (ln_s.max(ln_t), (ln_s - ln_t).abs());
+    match d {
+        0.0 => larger.exp(),
+        _ if larger == f64::NEG_INFINITY => 0.0,
+        // With the smaller one e^−d times the larger.
+        d => larger.exp() * -(-d).exp_m1() / d,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
 use crate::learn::{Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
+use crate::transform::Binning;
 
 /// A model to be tried.
 #[derive(Clone, Debug)]
@@ -37,6 +38,35 @@ impl Candidate {
     /// A linear candidate.
     pub fn logistic(name: impl Into<String>, learner: Logistic) -> Self {
         Candidate { name: name.into(), recipe: Recipe::Logistic(learner) }
+    }
+
+    /// How a model was learned, as far as the model tells: without the calibration, and with cuts and
+    /// maps of numbers found anew.
+    pub fn of_model(name: impl Into<String>, model: &Model) -> Self {
+        let recipe = match model.plain() {
+            Model::Logistic(model) => {
+                let (link, weight_decay) = (model.link(), model.fit().weight_decay);
+                Recipe::Logistic(Logistic { link, weight_decay, solver: model.fit().solver, ..Logistic::default() })
+            }
+            Model::NoisyOr(model) => {
+                let (effect, pseudo_count) = (Some(model.effect().to_string()), model.fit().pseudo_count);
+                Recipe::NoisyOr(NoisyOr { effect, pseudo_count, ..NoisyOr::default() })
+            }
+            Model::LeastSquares(_) => Recipe::LeastSquares(LeastSquares),
+            // What is plain has no calibration.
+            Model::Calibrated(model) => return Candidate::of_model(name, model.model()),
+            Model::Generative(model) => {
+                let blocks = model.blocks().iter().map(|fitted| &fitted.block);
+                let plain = |block: &Block| Block { gaussianise: None, discretise: None, ..block.clone() };
+                let mut learner = Generative::of_blocks(blocks.clone().map(plain).collect());
+                learner = learner.gaussianise(blocks.clone().any(|block| block.gaussianise.is_some()));
+                if blocks.clone().any(|block| block.discretise.is_some()) {
+                    learner = learner.discretise(Binning::Mdl);
+                }
+                Recipe::Generative(learner)
+            }
+        };
+        Candidate { name: name.into(), recipe }
     }
 
     /// The learner, if one pass of statistics is all it needs.

@@ -85,6 +85,14 @@ impl CrossValidation {
         CrossValidation { costs: Some(costs), ..self }
     }
 
+    pub(super) fn folds(&self) -> Option<&Folds> {
+        self.folds.as_ref()
+    }
+
+    pub(super) fn other_prior(&self) -> Option<Prior> {
+        self.prior.clone()
+    }
+
     /// The best `count` candidates, and the one of fewest errors, also with logistic calibration.
     pub fn calibrated(self, count: usize) -> Self {
         CrossValidation { calibrated: count, ..self }

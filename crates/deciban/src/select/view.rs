@@ -6,6 +6,7 @@ use crate::data::{Batch, MISSING, Profile, Schema};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::file::{Archive, Stored};
+use crate::numerics::hash;
 use crate::pass::Pass;
 
 /// What is seen of the rows.
@@ -16,29 +17,45 @@ pub struct View {
     without: Option<u32>,
     /// The classes that are seen, by their codes, in the order of their new codes.
     classes: Option<Vec<usize>>,
+    /// The share of the rows that is seen, drawn by their places; a smaller one is part of a larger one.
+    share: f64,
 }
+
+/// Sets the rows of a share apart from those of a fold, which are drawn by their places, too.
+const SHARE_SEED: u64 = 0x5eed_5a4e;
 
 impl View {
     /// All rows, each with its fold.
     pub fn all(folds: &Folds) -> Self {
-        View { folds: folds.clone(), without: None, classes: None }
+        View { folds: folds.clone(), without: None, classes: None, share: 1.0 }
     }
 
     /// The rows of all folds but one; the classes that are left have new codes, 0, 1, ...
     pub fn without(folds: &Folds, fold: usize, classes: &[usize]) -> Self {
-        View { folds: folds.clone(), without: Some(fold as u32), classes: Some(classes.to_vec()) }
+        View { folds: folds.clone(), without: Some(fold as u32), classes: Some(classes.to_vec()), share: 1.0 }
+    }
+
+    /// Only this share of the rows, from 0 to 1.
+    pub fn share(self, share: f64) -> Self {
+        View { share, ..self }
     }
 
     fn show<R>(&self, batch: &Batch<'_>, body: impl FnOnce(&Batch<'_>) -> Result<R>) -> Result<R> {
         let folds = self.folds.of(batch)?;
-        let Some(held) = self.without else { return body(&batch.clone().folds(&folds)?) };
+        if self.without.is_none() && self.share >= 1.0 {
+            return body(&batch.clone().folds(&folds)?);
+        }
+        let drawn = |row: usize| (hash(SHARE_SEED, batch.row_number(row)) >> 11) as f64 * (-53f64).exp2();
         let labels = batch.labels().unwrap_or(&[]);
         let code = |class: u32| match &self.classes {
             None => class,
             Some(classes) => classes.iter().position(|&c| c == class as usize).map_or(MISSING, |code| code as u32),
         };
-        let seen = |(&class, &fold): (&u32, &u32)| if fold == held { MISSING } else { code(class) };
-        let labels: Vec<u32> = labels.iter().zip(&folds).map(seen).collect();
+        let seen = |(row, (&class, &fold)): (usize, (&u32, &u32))| match self.without == Some(fold) {
+            false if drawn(row) < self.share => code(class),
+            _ => MISSING,
+        };
+        let labels: Vec<u32> = labels.iter().zip(&folds).enumerate().map(seen).collect();
         // What looks at rows without their labels sees them without weight.
         let weight = |row: usize| match (labels[row], batch.row_weights()) {
             (MISSING, _) => 0.0,
@@ -118,12 +135,13 @@ impl<P: Pass> Pass for Viewed<P> {
 
 impl<P: Pass> Stored for Viewed<P> {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.view"), &(&self.view.folds, self.view.without, &self.view.classes))?;
+        let View { folds, without, classes, share } = &self.view;
+        archive.put_json(&format!("{name}.view"), &(folds, without, classes, share))?;
         self.pass.store(archive, name)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (folds, without, classes) = archive.json(&format!("{name}.view"))?;
-        Ok(Viewed { pass: P::load(archive, name)?, view: View { folds, without, classes } })
+        let (folds, without, classes, share) = archive.json(&format!("{name}.view"))?;
+        Ok(Viewed { pass: P::load(archive, name)?, view: View { folds, without, classes, share } })
     }
 }

@@ -18,7 +18,7 @@ use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, Known, ReadArgs};
 use crate::output::say;
 use crate::table::{Table, count, number, percent};
 
-pub use models::check as check_options;
+pub use models::{check as check_options, split};
 
 /// Compare models, by cross-validation or on rows that none of them has seen
 #[derive(Args)]
@@ -39,7 +39,8 @@ pub struct Compare {
     /// Tables: files, globs, or - for standard input; before them model files, to compare these
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
-    /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, logistic
+    /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, logistic,
+    /// probit, cloglog, least-squares, noisy-or
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
     /// What to rank by: log-loss, or the likelihood of held-out rows from statistics alone (no scoring)
