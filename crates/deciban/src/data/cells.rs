@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::batch::{Number, with_slice};
 use super::{Batch, Sparse, Strided, Tile, Values, View};
 use crate::error::{Error, Result};
+use crate::numerics::RowMajor;
 
 /// A choice of rows of a batch.
 #[derive(Clone, Debug)]
@@ -124,6 +125,17 @@ impl<'a> Cells<'a> {
         Ok(())
     }
 
+    /// The numbers where they lie, if the columns are neighbours in rows of `f64` one after the other.
+    pub(crate) fn row_major(&self) -> Option<RowMajor<'a>> {
+        let Rows::Range(range) = &self.rows else { return None };
+        let columns: Vec<Strided<'_>> =
+            self.columns.iter().map(|&column| self.strided(column).ok()).collect::<Option<_>>()?;
+        let first = row_major(&columns)?;
+        let (Values::F64(values), Ok(stride)) = (first.values, usize::try_from(first.stride)) else { return None };
+        let values = values.get(first.start + range.start * stride..)?;
+        RowMajor::new(values, stride, self.width(), range.len())
+    }
+
     fn strided(&self, column: usize) -> Result<Strided<'a>> {
         match self.batch.columns.get(column) {
             Some(View::Numbers(numbers)) => Ok(*numbers),
@@ -159,23 +171,29 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Transposes rows that lie contiguous, eight at a time, so that a line of memory serves all
-    /// the columns it covers while it is in the cache.
+    /// Transposes rows that lie contiguous, in squares of 4 × 4: each is read and written in whole lines.
     fn read_rows<T: Number>(&self, values: &[T], first: Strided<'_>, tile: &mut Tile) {
-        const STRIP: usize = 8;
+        const SIDE: usize = 4;
         let (rows, width) = (self.rows(), self.width());
         let at = |i: usize| {
             let start = (first.start as isize + self.rows.get(i) as isize * first.stride) as usize;
             &values[start..start + width]
         };
-        let whole = rows - rows % STRIP;
-        for start in (0..whole).step_by(STRIP) {
-            let strip: [&[T]; STRIP] = std::array::from_fn(|r| at(start + r));
-            for (j, column) in tile.data.chunks_exact_mut(rows).enumerate() {
-                let out = &mut column[start..start + STRIP];
-                for r in 0..STRIP {
-                    out[r] = strip[r][j].widen();
+        let whole = rows - rows % SIDE;
+        for start in (0..whole).step_by(SIDE) {
+            let strip: [&[T]; SIDE] = std::array::from_fn(|r| at(start + r));
+            let [a, b, c, d] = strip.map(|row| row.as_chunks::<SIDE>().0);
+            let squares = a.iter().zip(b).zip(c).zip(d);
+            for (columns, (((a, b), c), d)) in tile.data.chunks_exact_mut(SIDE * rows).zip(squares) {
+                for j in 0..SIDE {
+                    let place = j * rows + start;
+                    let cells = [a[j].widen(), b[j].widen(), c[j].widen(), d[j].widen()];
+                    columns[place..place + SIDE].copy_from_slice(&cells);
                 }
+            }
+            for j in width - width % SIDE..width {
+                let place = j * rows + start;
+                tile.data[place..place + SIDE].copy_from_slice(&strip.map(|row| row[j].widen()));
             }
         }
         for i in whole..rows {

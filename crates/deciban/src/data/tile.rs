@@ -1,5 +1,7 @@
 //! The small dense matrices in which all numerical work is done.
 
+use crate::numerics::all_finite;
+
 /// A small dense matrix of numbers, each column contiguous.
 #[derive(Clone, Debug, Default)]
 pub struct Tile {
@@ -47,14 +49,9 @@ impl Tile {
 
     /// The first cell that is not a finite number, as (row, column).
     pub fn first_not_finite(&self) -> Option<(usize, usize)> {
-        // A sum is finite only if its terms are, so whole columns pass at the speed of memory.
-        // (A finite column may still overflow its sum: then the search below finds nothing.)
-        (0..self.width).find_map(|j| {
-            let column = self.column(j);
-            if column.iter().map(|x| x * 0.0).sum::<f64>() == 0.0 {
-                return None;
-            }
-            column.iter().position(|x| !x.is_finite()).map(|i| (i, j))
+        (0..self.width).filter(|&j| !all_finite(self.column(j))).find_map(|j| {
+            let row = self.column(j).iter().position(|x| !x.is_finite())?;
+            Some((row, j))
         })
     }
 }

@@ -145,9 +145,19 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-/// Σ aᵢbᵢ
+/// Σ aᵢbᵢ, in eight sums that do not wait for each other.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    let length = a.len().min(b.len());
+    let ((a, last_a), (b, last_b)) = (a[..length].as_chunks::<8>(), b[..length].as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..8 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    let last: f64 = last_a.iter().zip(last_b).map(|(x, y)| x * y).sum();
+    let [p, q, r, s, t, u, v, w] = sums;
+    ((p + t) + (q + u)) + ((r + v) + (s + w)) + last
 }
 
 /// `C ← op(A)·op(B)`, where `op` transposes if told.

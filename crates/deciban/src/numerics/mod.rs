@@ -3,8 +3,10 @@
 mod digamma;
 mod glasso;
 mod incomplete_gamma;
+pub(crate) mod lanes;
 mod linear;
 mod random;
+mod row_major;
 mod special;
 
 pub use digamma::{
@@ -17,13 +19,30 @@ pub use linear::{
     tile_transpose_product,
 };
 pub use random::{Random, hash};
+pub(crate) use row_major::RowMajor;
 pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
 
-/// Runs a loop with the widest vector instructions of the machine it is on.
-///
-/// The closure and what it calls must be `#[inline(always)]` to be compiled once per level.
+/// Whether all are finite numbers.
+pub fn all_finite(x: &[f64]) -> bool {
+    // Without an early end, so that it runs in lanes.
+    vectorised!(x.iter().fold(true, |all, x| all & x.is_finite()))
+}
+
+/// Runs a loop with the widest vector instructions of the machine it is on. The functions it calls must be
+/// `#[inline(always)]`, so that they are compiled once for each set of instructions.
+macro_rules! vectorised {
+    ($body:expr) => {
+        $crate::numerics::run_vectorised(
+            #[inline(always)]
+            || $body,
+        )
+    };
+}
+pub(crate) use vectorised;
+
+/// What [`vectorised`] comes to.
 #[inline(always)]
-pub fn vectorised<R>(body: impl FnOnce() -> R) -> R {
+pub(crate) fn run_vectorised<R>(body: impl FnOnce() -> R) -> R {
     struct Body<F>(F);
     impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Body<F> {
         type Output = R;

@@ -14,7 +14,7 @@
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, add_gram, vectorised};
+use crate::numerics::{Matrix, add_gram, all_finite, vectorised};
 use crate::statistic::Statistic;
 
 /// A tile holds a cell that a statistic cannot take: a missing or infinite number, or one so
@@ -105,7 +105,7 @@ impl Moments {
         let (mut mean, mut low) = (vec![0.0; self.width()], vec![0.0; self.width()]);
         for (j, (m, l)) in mean.iter_mut().zip(&mut low).enumerate() {
             let shift = (self.weight > 0.0).then_some(self.mean[j]);
-            (*m, *l) = vectorised(|| centre(tile.column_mut(j), weights, weight, shift));
+            (*m, *l) = vectorised!(centre(tile.column_mut(j), weights, weight, shift));
         }
         if mean.iter().any(|m| !m.is_finite()) {
             return Err(NotFinite);
@@ -161,7 +161,7 @@ impl Moments {
 /// S ← S + factor·δδᵀ, lower triangle.
 fn rank_one(scatter: &mut Matrix, factor: f64, delta: &[f64]) {
     let d = delta.len();
-    vectorised(|| {
+    vectorised!({
         for (j, column) in scatter.data_mut().chunks_exact_mut(d.max(1)).enumerate() {
             let f = factor * delta[j];
             column[j..].iter_mut().zip(&delta[j..]).for_each(|(s, x)| *s += f * x);
@@ -385,12 +385,12 @@ impl ColumnMoments {
         for j in 0..self.width() {
             let shift = (self.weight[j] > 0.0).then_some(self.mean[j]);
             let column = tile.column_mut(j);
-            if vectorised(|| sum(column, |x| x * 0.0)) == 0.0 {
-                let mean = vectorised(|| centre(column, weights, whole, shift));
+            if all_finite(column) {
+                let mean = vectorised!(centre(column, weights, whole, shift));
                 if !mean.0.is_finite() {
                     return Err(NotFinite);
                 }
-                self.join(j, rows as f64, whole, mean, vectorised(|| sum(column, |x| x * x)));
+                self.join(j, rows as f64, whole, mean, vectorised!(sum(column, |x| x * x)));
                 continue;
             }
             if column.iter().any(|x| x.is_infinite()) {

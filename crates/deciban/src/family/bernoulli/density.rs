@@ -188,7 +188,7 @@ impl Density for BernoulliDensity {
                 for (term, i) in (0..self.log_present.len()).map(|i| (i / self.classes, i)) {
                     let (p, q) = (self.log_present[i], self.log_absent[i]);
                     let out = out.column_mut(i % self.classes);
-                    vectorised(|| add_presence(out, tile.column(term), self.threshold, p, q));
+                    vectorised!(add_presence(out, tile.column(term), self.threshold, p, q));
                 }
             }
             _ => return Err(mixed()),

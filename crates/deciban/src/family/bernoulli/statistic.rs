@@ -57,7 +57,7 @@ impl Presence {
         }
         let Presence::Numbers { present, absent } = self else { return Err(mixed()) };
         for (j, (n, m)) in present.iter_mut().zip(absent).enumerate() {
-            let (above, below) = vectorised(|| presence(tile.column(j), weights, threshold));
+            let (above, below) = vectorised!(presence(tile.column(j), weights, threshold));
             *n += above;
             *m += below;
         }

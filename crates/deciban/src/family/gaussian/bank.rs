@@ -96,7 +96,7 @@ impl Bank {
             }
             tile_product(&shifted, &part.vectors, &mut turned);
             if !self.tied {
-                vectorised(|| turned.data_mut().iter_mut().for_each(|z| *z *= *z));
+                vectorised!(turned.data_mut().iter_mut().for_each(|z| *z *= *z));
             }
             tile_product(&turned, &part.weights, &mut scores);
             for (column, bias) in part.bias.iter().enumerate() {

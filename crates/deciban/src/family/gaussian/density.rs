@@ -269,7 +269,7 @@ impl GaussianDensity {
                 solve_lower_tile(scaled.l(), z);
             }
             for (class, mean) in means.iter().enumerate() {
-                vectorised(|| squared_distances(z, mean, &mut q));
+                vectorised!(squared_distances(z, mean, &mut q));
                 self.finish(class, volume + self.log_peak(class, factor, &all), &q, out.column_mut(class));
             }
             return;
@@ -289,14 +289,14 @@ impl GaussianDensity {
                     column.iter_mut().for_each(|o| *o += peak);
                 }
                 (Factor::Diagonal(sd), _) => {
-                    vectorised(|| scaled_squared_distances(z, mean, sd, &mut q));
+                    vectorised!(scaled_squared_distances(z, mean, sd, &mut q));
                     self.finish(class, peak, &q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
                     spare.clone_from(z);
                     standardise(&mut spare, mean, scaled.sd());
                     solve_lower_tile(scaled.l(), &mut spare);
-                    vectorised(|| squared_norms(&spare, &mut q));
+                    vectorised!(squared_norms(&spare, &mut q));
                     self.finish(class, peak, &q, out.column_mut(class));
                 }
             }
@@ -419,7 +419,7 @@ fn squared_norms(z: &Tile, q: &mut [f64]) {
 
 /// D⁻¹(x − c), in place.
 fn standardise(tile: &mut Tile, centre: &[f64], sd: &[f64]) {
-    vectorised(|| {
+    vectorised!({
         for (j, (c, s)) in centre.iter().zip(sd).enumerate() {
             let r = s.recip();
             tile.column_mut(j).iter_mut().for_each(|x| *x = (*x - c) * r);

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::features::Features;
 use super::link::Link;
-use super::rowset::Rowset;
+use super::rowset::{Design, Rowset};
 use super::solve::Curvature;
 use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, add_gram, vectorised};
+use crate::numerics::{Matrix, add_gram, dot, lanes, vectorised};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -80,7 +80,7 @@ pub struct Derivatives {
     pub gradient: Vec<f64>,
     /// Σ of the weights of the rows in the Hessian.
     pub curved: f64,
-    /// What was asked of its Hessian; lower triangle, or empty.
+    /// What was asked of its Hessian; lower triangle, diagonal, or empty.
     pub hessian: Matrix,
     /// The least margin of a row: z of its class less the best other; positive if all are right.
     pub margin: f64,
@@ -111,30 +111,33 @@ impl Statistic for Derivatives {
 
 impl Stored for Derivatives {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let n = self.hessian.rows();
-        archive.put_json(name, &(self.gradient.len(), n))?;
+        let (rows, columns) = (self.hessian.rows(), self.hessian.columns());
+        archive.put_json(name, &(self.gradient.len(), rows, columns))?;
         archive.put(&format!("{name}.sums"), &[4], &[self.weight, self.loss, self.margin, self.curved])?;
         archive.put(&format!("{name}.gradient"), &[self.gradient.len()], &self.gradient)?;
-        archive.put(&format!("{name}.hessian"), &[n, n], self.hessian.data())
+        archive.put(&format!("{name}.hessian"), &[rows, columns], self.hessian.data())
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (length, n): (usize, usize) = archive.json(name)?;
+        let (length, rows, columns): (usize, usize, usize) = archive.json(name)?;
         let &[weight, loss, margin, curved] = archive.get(&format!("{name}.sums"), &[4])? else {
             unreachable!("four values")
         };
         let gradient = archive.get(&format!("{name}.gradient"), &[length])?.to_vec();
-        let hessian = archive.get(&format!("{name}.hessian"), &[n, n])?.to_vec();
-        Ok(Derivatives { weight, loss, margin, curved, gradient, hessian: Matrix::from_columns(n, n, hessian) })
+        let hessian = archive.get(&format!("{name}.hessian"), &[rows, columns])?.to_vec();
+        let hessian = Matrix::from_columns(rows, columns, hessian);
+        Ok(Derivatives { weight, loss, margin, curved, gradient, hessian })
     }
 }
 
 impl Differentiate {
-    fn hessian_size(&self) -> usize {
+    /// Rows and columns of what is computed of the Hessian.
+    fn hessian_size(&self) -> (usize, usize) {
         match self.curvature {
-            Curvature::None => 0,
-            Curvature::Bound => self.features.len() + 1,
-            Curvature::Exact => self.theta.len(),
+            Curvature::None => (0, 0),
+            Curvature::Diagonal => (self.theta.len(), 1),
+            Curvature::Bound => (self.features.len() + 1, self.features.len() + 1),
+            Curvature::Exact => (self.theta.len(), self.theta.len()),
         }
     }
 
@@ -143,15 +146,27 @@ impl Differentiate {
     fn tiles(
         &self,
         batch: &Batch<'_>,
-        mut body: impl FnMut(usize, &Rowset, &mut Tile, &[u32], &[f64]) -> Result<()>,
+        mut body: impl FnMut(usize, &dyn Design, &mut Tile, &[u32], &[f64]) -> Result<()>,
     ) -> Result<()> {
         let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let outputs = outputs(self.classes);
         let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(128, 1024);
-        let (mut rows, mut z, mut weights) = (Rowset::default(), Tile::default(), Vec::new());
+        let in_place = self.features.in_place(batch, outputs);
+        let (mut copied, mut z, mut weights) = (Rowset::default(), Tile::default(), Vec::new());
         for (number, start) in (0..batch.rows()).step_by(tall).enumerate() {
             let range = start..batch.rows().min(start + tall);
-            self.features.read(batch, Rows::Range(range.clone()), &mut rows)?;
-            rows.scores(&self.theta, outputs(self.classes), &mut z);
+            let whole = in_place.as_ref().map(|rows| rows.part(range.clone())).filter(|rows| {
+                rows.scores(&self.theta, outputs, &mut z);
+                rows.is_whole(&z)
+            });
+            let rows: &dyn Design = match &whole {
+                Some(rows) => rows,
+                None => {
+                    self.features.read(batch, Rows::Range(range.clone()), &mut copied)?;
+                    copied.scores(&self.theta, outputs, &mut z);
+                    &copied
+                }
+            };
             let (labels, given) = (&labels[range.clone()], batch.row_weights());
             weights.clear();
             weights.extend(range.zip(labels).map(|(i, &label)| match (label, given) {
@@ -159,7 +174,7 @@ impl Differentiate {
                 (_, Some(given)) => given[i],
                 (_, None) => 1.0,
             }));
-            body(number, &rows, &mut z, labels, &weights)?;
+            body(number, rows, &mut z, labels, &weights)?;
         }
         Ok(())
     }
@@ -170,19 +185,20 @@ impl Pass for Differentiate {
     type Statistic = Derivatives;
 
     fn empty(&self) -> Derivatives {
-        let n = self.hessian_size();
+        let (rows, columns) = self.hessian_size();
         Derivatives {
             loss: 0.0,
             margin: f64::INFINITY,
             gradient: vec![0.0; self.theta.len()],
             weight: 0.0,
             curved: 0.0,
-            hessian: Matrix::zeros(n, n),
+            hessian: Matrix::zeros(rows, columns),
         }
     }
 
     fn size(&self) -> usize {
-        8 * (self.theta.len() + self.hessian_size().pow(2))
+        let (rows, columns) = self.hessian_size();
+        8 * (self.theta.len() + rows * columns)
     }
 
     fn observe(&self, sums: &mut Derivatives, batch: &Batch<'_>) -> Result<()> {
@@ -194,7 +210,7 @@ impl Pass for Differentiate {
             let curved = self.curvature != Curvature::None && number % self.every.max(1) == 0;
             curvature.resize(labels.len(), 0.0);
             let (loss, margin) = match outputs {
-                1 => vectorised(|| self.link.residuals(z.data_mut(), labels, weights, &mut curvature)),
+                1 => self.link.residuals(z.data_mut(), labels, weights, &mut curvature),
                 _ => softmax(z, labels, weights),
             };
             sums.weight += weight;
@@ -205,7 +221,18 @@ impl Pass for Differentiate {
             }
             if curved {
                 sums.curved += weight;
-                if outputs > 1 && self.curvature == Curvature::Exact {
+                if self.curvature == Curvature::Diagonal {
+                    // Of the softmax w pₖ(1 − pₖ).
+                    dense.resize(labels.len(), outputs);
+                    match outputs {
+                        1 => dense.data_mut().copy_from_slice(&curvature),
+                        _ => (0..outputs).for_each(|k| {
+                            let cells = z.column(k).iter().zip(weights);
+                            dense.column_mut(k).iter_mut().zip(cells).for_each(|(c, (p, w))| *c = w * p * (1.0 - p));
+                        }),
+                    }
+                    rows.add_diagonal(&dense, sums.hessian.data_mut());
+                } else if outputs > 1 && self.curvature == Curvature::Exact {
                     pairs.add(rows, z, weights, &mut dense);
                 } else {
                     if outputs > 1 {
@@ -269,7 +296,7 @@ impl Pass for Bend {
             rows.scores(&self.direction, outputs, &mut u);
             if outputs == 1 {
                 curvature.resize(labels.len(), 0.0);
-                vectorised(|| self.at.link.residuals(z.data_mut(), labels, weights, &mut curvature));
+                self.at.link.residuals(z.data_mut(), labels, weights, &mut curvature);
                 u.data_mut().iter_mut().zip(&curvature).for_each(|(u, c)| *u *= c);
             } else {
                 softmax(z, labels, weights);
@@ -308,7 +335,7 @@ impl Pairs {
         (0..classes).flat_map(|a| (0..a).map(move |b| (a, b)))
     }
 
-    fn add(&mut self, rows: &Rowset, p: &Tile, weights: &[f64], dense: &mut Tile) {
+    fn add(&mut self, rows: &dyn Design, p: &Tile, weights: &[f64], dense: &mut Tile) {
         let mut scale = vec![0.0; weights.len()];
         for ((a, b), gram) in self.pairs().zip(&mut self.grams) {
             let cells = p.column(a).iter().zip(p.column(b)).zip(weights);
@@ -353,21 +380,23 @@ fn softmax(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
     let margin = margins.map(|((own, other), _)| own - other).fold(f64::INFINITY, f64::min);
     // The largest score, of a row without a label too: there `own` is 0 and no score.
     let top: Vec<f64> = (0..rows).map(|i| if labels[i] == MISSING { other[i] } else { own[i].max(other[i]) }).collect();
-    let mut sum = vec![0.0; rows];
-    for k in 0..classes {
-        for ((z, t), s) in z.column_mut(k).iter_mut().zip(&top).zip(&mut sum) {
-            *z = (*z - t).exp();
-            *s += *z;
+    let (mut sum, mut logs) = (vec![0.0; rows], vec![0.0; rows]);
+    vectorised!({
+        for k in 0..classes {
+            for ((z, t), s) in z.column_mut(k).iter_mut().zip(&top).zip(&mut sum) {
+                *z = lanes::exp(*z - t);
+                *s += *z;
+            }
         }
-    }
-    let mut loss = 0.0;
-    for i in 0..rows {
-        loss += weights[i] * (top[i] + sum[i].ln() - own[i]);
-        sum[i] = sum[i].recip();
-    }
-    for k in 0..classes {
-        z.column_mut(k).iter_mut().zip(&sum).for_each(|(z, s)| *z *= s);
-    }
+        for ((s, log), (top, own)) in sum.iter_mut().zip(&mut logs).zip(top.iter().zip(&own)) {
+            *log = (top - own) + lanes::ln(*s);
+            *s = s.recip();
+        }
+        for k in 0..classes {
+            z.column_mut(k).iter_mut().zip(&sum).for_each(|(z, s)| *z *= s);
+        }
+    });
+    let loss = dot(&logs, weights);
     (loss, margin)
 }
 

@@ -6,10 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::in_place::InPlace;
 use super::rowset::Rowset;
 use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Sparse, Tile, View};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
+use crate::numerics::all_finite;
 
 /// The features of a linear model.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,16 +123,32 @@ impl Features {
         for (j, (c, s)) in self.centre.iter().zip(&self.scale).enumerate() {
             let column = out.numbers.column_mut(j);
             column.iter_mut().for_each(|x| *x = (*x - c) * s);
-            // NaN is the mean; an infinite number stays one and is refused with the score.
-            if column.iter().map(|x| x * 0.0).sum::<f64>() != 0.0 {
-                column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
+            if all_finite(column) {
+                continue;
+            }
+            column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
+            if let Some(i) = column.iter().position(|x| x.is_infinite()) {
+                return Err(Error::Infinite { column: self.layout.names[j].clone(), row: cells.row_number(i) + 1 });
             }
         }
-        if let Some((i, j)) = out.numbers.first_not_finite() {
-            let column = self.layout.names[j].clone();
-            return Err(Error::Infinite { column, row: cells.row_number(i) + 1 });
-        }
         self.read_sparse(batch, cells.chosen(), out)
+    }
+
+    /// The rows of a batch where they lie, if they can stay there for so many outputs.
+    pub fn in_place<'a>(&'a self, batch: &'a Batch<'a>, outputs: usize) -> Option<InPlace<'a>> {
+        let Layout { numbers, categories, texts, .. } = &self.layout;
+        let rows = 0..batch.rows();
+        match (&numbers[..], &categories[..], &texts[..]) {
+            (numbers, [], []) if outputs == 1 => {
+                let x = Cells::new(batch, numbers, Rows::Range(rows)).row_major()?;
+                Some(InPlace::Numbers { x, centre: &self.centre, scale: &self.scale })
+            }
+            ([], [], &[(column, _, words)]) if column < batch.width() => match batch.view(column) {
+                View::Sparse(counts) => Some(InPlace::Text { counts: *counts, rows, words }),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn read_sparse(&self, batch: &Batch<'_>, rows: &Rows<'_>, out: &mut Rowset) -> Result<()> {

@@ -6,8 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::MISSING;
-use crate::numerics::{ln_normal_cdf, log_sum_exp, softplus};
+use crate::numerics::{dot, lanes, ln_normal_cdf, log_sum_exp, softplus, vectorised};
 
 /// How a score becomes a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,22 +36,35 @@ impl Link {
         }
     }
 
-    /// Scores become w ∂ℓ/∂z and `curvature` w ∂²ℓ/∂z²; returns the loss and the least margin.
-    #[inline(always)]
+    /// Scores become w ∂ℓ/∂z and `curvature` w ∂²ℓ/∂z²; returns the loss and the least margin. A row
+    /// without a label has the weight 0.
     pub fn residuals(self, z: &mut [f64], labels: &[u32], weights: &[f64], curvature: &mut [f64]) -> (f64, f64) {
-        let (mut loss, mut margin) = (0.0, f64::INFINITY);
-        for (((z, &label), &w), c) in z.iter_mut().zip(labels).zip(weights).zip(curvature) {
-            if w == 0.0 || label == MISSING {
-                (*z, *c) = (0.0, 0.0);
-                continue;
+        let sign = |label: u32| if label == 1 { 1.0 } else { -1.0 };
+        let margins = z.iter().zip(labels).zip(weights).filter(|(_, w)| **w > 0.0);
+        let margin = margins.map(|((z, &label), _)| sign(label) * z).fold(f64::INFINITY, f64::min);
+        let mut losses = vec![0.0; z.len()];
+        let cells = losses.iter_mut().zip(z.iter_mut()).zip(curvature).zip(labels).zip(weights);
+        match self {
+            Link::Logit => vectorised!({
+                for ((((l, z), c), &label), w) in cells {
+                    let (is_second, score) = (label == 1, *z);
+                    let e = lanes::exp(-score.abs());
+                    let share = 1.0 / (1.0 + e);
+                    let p = if score >= 0.0 { share } else { e * share };
+                    let miss = if is_second { -score } else { score };
+                    *l = if miss > 0.0 { miss } else { 0.0 } + lanes::ln_1p(e);
+                    *z = w * (p - if is_second { 1.0 } else { 0.0 });
+                    *c = w * e * share * share;
+                }
+            }),
+            link => {
+                for ((((l, z), c), &label), w) in cells {
+                    (*l, *z, *c) = if *w > 0.0 { link.loss(*z, label == 1) } else { (0.0, 0.0, 0.0) };
+                    (*z, *c) = (w * *z, w * *c);
+                }
             }
-            let sign = if label == 1 { 1.0 } else { -1.0 };
-            margin = f64::min(margin, sign * *z);
-            let (l, d, dd) = self.loss(*z, label == 1);
-            loss += w * l;
-            (*z, *c) = (w * d, w * dd);
         }
-        (loss, margin)
+        (dot(&losses, weights), margin)
     }
 
     /// The scores of one row become ∂ℓ/∂z; of more than one score the link is the softmax.

@@ -7,6 +7,7 @@
 
 pub(super) mod derivatives;
 pub(crate) mod features;
+mod in_place;
 mod link;
 mod model;
 pub(crate) mod rowset;
@@ -181,7 +182,7 @@ impl Logistic {
             }
             Solver::Auto | Solver::Lbfgs => {
                 let bounded = n <= MOST_DENSE && (outputs > 1 || self.link == Link::Logit);
-                solve::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::None }, limits)
+                solve::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::Diagonal }, limits)
             }
             Solver::Gradient => solve::gradient(objective, theta, limits),
             Solver::Sgd => {
@@ -338,19 +339,25 @@ impl<E: Engine> Objective for Penalised<'_, E> {
             sums.hessian.data_mut().iter_mut().for_each(|h| *h *= share);
         }
         let inner = match curvature {
+            Curvature::None => 0,
             Curvature::Bound => self.features.len(),
-            _ => penalised,
+            Curvature::Diagonal | Curvature::Exact => penalised,
         };
-        (0..inner.min(sums.hessian.rows())).for_each(|j| sums.hessian[(j, j)] += self.decay);
+        let h = &mut sums.hessian;
+        let is_diagonal = curvature == Curvature::Diagonal;
+        (0..inner).for_each(|j| h[if is_diagonal { (j, 0) } else { (j, j) }] += self.decay);
         if !self.intercept {
             sums.gradient[penalised..].fill(0.0);
-            let all = sums.hessian.rows();
-            for j in inner..all {
-                (0..all).for_each(|i| sums.hessian[(i.max(j), i.min(j))] = f64::from(u8::from(i == j)));
+            for j in inner..h.rows() {
+                match is_diagonal {
+                    true => h[(j, 0)] = 1.0,
+                    false => (0..h.rows()).for_each(|i| h[(i.max(j), i.min(j))] = f64::from(u8::from(i == j))),
+                }
             }
         }
         Ok(Point { value: sums.loss, gradient: sums.gradient, curvature: sums.hessian })
     }
+
     fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
         let at = self.pass(theta, Curvature::None);
         let mut product = self.engine.run(&Bend { at, direction: direction.to_vec() })?.gradient;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::derivatives::outputs;
 use super::features::Features;
 use super::link::Link;
-use super::rowset::Rowset;
+use super::rowset::{Design, Rowset};
 use super::solve::Solution;
 use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Schema, Tile};

@@ -3,7 +3,22 @@
 use crate::data::Tile;
 use crate::numerics::{Matrix, tile_product, tile_transpose_product};
 
-/// Rows as features: numbers dense, the rest by code.
+/// Rows as features, for the passes of linear models: X, with the intercept's ones as its last column.
+/// Weights, gradients and diagonals hold a value per output for each feature, the intercept last.
+pub trait Design {
+    /// The number of rows.
+    fn rows(&self) -> usize;
+    /// z = Xθ, a column per output.
+    fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile);
+    /// g ← g + Xᵀr for residuals r, a column per output.
+    fn add_gradient(&self, r: &Tile, gradient: &mut [f64]);
+    /// Adds the diagonals of Xᵀ diag(c) X for curvatures c, a column per output.
+    fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]);
+    /// X as one dense tile, row `i` multiplied by `by[i]`.
+    fn dense(&self, features: usize, by: &[f64], out: &mut Tile);
+}
+
+/// Rows copied into features: numbers dense, the rest by code.
 #[derive(Default)]
 pub struct Rowset {
     pub(super) numbers: Tile,
@@ -34,11 +49,6 @@ impl Rowset {
         self.offsets.push(self.indices.len());
     }
 
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.numbers.rows()
-    }
-
     /// The first cell below 0, as row, feature and value.
     pub fn first_negative(&self) -> Option<(usize, usize, f64)> {
         let dense = (0..self.numbers.width()).find_map(|j| {
@@ -66,8 +76,20 @@ impl Rowset {
         numbers.chain(self.sparse(row).map(|(_, x)| x)).map(|x| x * x).sum()
     }
 
-    /// z = Xθ, a column per output; `theta` holds `outputs` values per feature, the intercept last.
-    pub fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
+    /// Calls `body(i, j, x)` for every sparse feature of every row.
+    fn for_each_sparse(&self, mut body: impl FnMut(usize, usize, f64)) {
+        if !self.indices.is_empty() {
+            (0..self.rows()).for_each(|i| self.sparse(i).for_each(|(j, x)| body(i, j, x)));
+        }
+    }
+}
+
+impl Design for Rowset {
+    fn rows(&self) -> usize {
+        self.numbers.rows()
+    }
+
+    fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
         let n = self.numbers.width();
         let w = Matrix::from_fn(n, outputs, |j, k| theta[j * outputs + k]);
         tile_product(&self.numbers, &w, z);
@@ -75,20 +97,12 @@ impl Rowset {
         for k in 0..outputs {
             z.column_mut(k).iter_mut().for_each(|z| *z += intercept[k]);
         }
-        if self.indices.is_empty() {
-            return;
-        }
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                for k in 0..outputs {
-                    z.column_mut(k)[i] += x * theta[j * outputs + k];
-                }
-            }
-        }
+        self.for_each_sparse(|i, j, x| {
+            (0..outputs).for_each(|k| z.column_mut(k)[i] += x * theta[j * outputs + k]);
+        });
     }
 
-    /// g ← g + Xᵀr for residuals r, a column per output.
-    pub fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
+    fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
         let (n, outputs) = (self.numbers.width(), r.width());
         let dense = tile_transpose_product(&self.numbers, r);
         for j in 0..n {
@@ -100,34 +114,37 @@ impl Rowset {
         for k in 0..outputs {
             gradient[intercept + k] += r.column(k).iter().sum::<f64>();
         }
-        if self.indices.is_empty() {
-            return;
-        }
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                for k in 0..outputs {
-                    gradient[j * outputs + k] += x * r.column(k)[i];
-                }
-            }
-        }
+        self.for_each_sparse(|i, j, x| {
+            (0..outputs).for_each(|k| gradient[j * outputs + k] += x * r.column(k)[i]);
+        });
     }
 
-    /// All features and the intercept's ones as one dense tile, row `i` scaled by `scale[i]`.
-    pub fn dense(&self, features: usize, scale: &[f64], out: &mut Tile) {
+    fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]) {
+        let (n, outputs) = (self.numbers.width(), c.width());
+        let intercept = diagonal.len() - outputs;
+        for k in 0..outputs {
+            for j in 0..n {
+                let terms = self.numbers.column(j).iter().zip(c.column(k));
+                diagonal[j * outputs + k] += terms.map(|(x, c)| x * x * c).sum::<f64>();
+            }
+            diagonal[intercept + k] += c.column(k).iter().sum::<f64>();
+        }
+        self.for_each_sparse(|i, j, x| {
+            (0..outputs).for_each(|k| diagonal[j * outputs + k] += x * x * c.column(k)[i]);
+        });
+    }
+
+    fn dense(&self, features: usize, by: &[f64], out: &mut Tile) {
         let n = self.numbers.width();
         out.resize(self.rows(), features + 1);
         for j in 0..n {
             let column = out.column_mut(j).iter_mut().zip(self.numbers.column(j));
-            column.zip(scale).for_each(|((o, x), s)| *o = x * s);
+            column.zip(by).for_each(|((o, x), s)| *o = x * s);
         }
         for j in n..features {
             out.column_mut(j).fill(0.0);
         }
-        out.column_mut(features).copy_from_slice(scale);
-        for i in 0..self.rows() {
-            for (j, x) in self.sparse(i) {
-                out.column_mut(j)[i] = x * scale[i];
-            }
-        }
+        out.column_mut(features).copy_from_slice(by);
+        self.for_each_sparse(|i, j, x| out.column_mut(j)[i] = x * by[i]);
     }
 }

@@ -1,10 +1,11 @@
 //! Optimisers of smooth convex objectives. They see values and derivatives, nothing of the data.
 //!
 //! - Newton: θ ← θ − t H⁻¹∇, by Cholesky, halving t until the value falls;
-//! - L-BFGS (Nocedal 1980) with the ten latest steps, started from a bound on the Hessian or from its
-//!   estimate where there is one, so that correlated columns cost no iterations;
-//! - Newton by conjugate gradients (Hestenes & Stiefel 1952): H d = −∇ solved as far as it pays, with
-//!   products Hv and no H, until ‖Hd + ∇‖ ≤ min(½, √‖∇‖/‖∇₀‖) ‖∇‖ (Dembo, Eisenstat & Steihaug 1982);
+//! - L-BFGS (Nocedal 1980) with the fifty latest steps, started from a bound on the Hessian, from its
+//!   estimate or from its diagonal, so that correlated columns and rare words cost no iterations;
+//! - Newton by conjugate gradients (Hestenes & Stiefel 1952), with the diagonal of H as the metric:
+//!   H d = −∇ solved as far as it pays, with products Hv and no H, until
+//!   ‖Hd + ∇‖ ≤ min(½, √‖∇‖/‖∇₀‖) ‖∇‖ (Dembo, Eisenstat & Steihaug 1982);
 //! - gradient: θ ← θ − t∇, t from the last step (Barzilai & Borwein 1988), halved until it falls.
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ use crate::numerics::{Matrix, cholesky, dot, solve_lower};
 pub enum Curvature {
     /// Value and gradient only.
     None,
+    /// The diagonal of the Hessian, as a matrix of one column.
+    Diagonal,
     /// A block that bounds the Hessian, the same for every output.
     Bound,
     /// The Hessian.
@@ -186,13 +189,13 @@ pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Re
 
 /// Newton's method by conjugate gradients, for weights too many for their Hessian.
 pub fn newton_cg(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
-    let mut walk = Walk::start(objective, theta, Curvature::None, limits)?;
+    let mut walk = Walk::start(objective, theta, Curvature::Diagonal, limits)?;
     let first = length(&walk.point.gradient);
     while !walk.done() {
         let size = length(&walk.point.gradient);
         let enough = size * (size / first).sqrt().min(0.5);
-        let direction = conjugate_gradients(objective, &walk.theta, &walk.point.gradient, enough)?;
-        if !walk.step(&direction, 1.0, Curvature::None)? {
+        let direction = conjugate_gradients(objective, &walk.theta, &walk.point, enough)?;
+        if !walk.step(&direction, 1.0, Curvature::Diagonal)? {
             break;
         }
     }
@@ -200,11 +203,13 @@ pub fn newton_cg(objective: &impl Objective, theta: Vec<f64>, limits: Limits) ->
 }
 
 /// d with H d ≈ −g: ‖H d + g‖ is `enough`, or H is flat along the next direction.
-fn conjugate_gradients(objective: &impl Objective, theta: &[f64], g: &[f64], enough: f64) -> Result<Vec<f64>> {
+fn conjugate_gradients(objective: &impl Objective, theta: &[f64], at: &Point, enough: f64) -> Result<Vec<f64>> {
     const MOST: usize = 250;
-    let mut d = vec![0.0; g.len()];
-    let mut r: Vec<f64> = g.iter().map(|g| -g).collect();
-    let (mut p, mut rr) = (r.clone(), dot(&r, &r));
+    let metric = Metric::of(at);
+    let mut d = vec![0.0; theta.len()];
+    let mut r: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
+    let mut p = metric.apply(&r);
+    let mut rr = dot(&r, &p);
     for _ in 0..MOST {
         let hp = objective.bend(theta, &p)?;
         let php = dot(&p, &hp);
@@ -214,44 +219,65 @@ fn conjugate_gradients(objective: &impl Objective, theta: &[f64], g: &[f64], eno
         let alpha = rr / php;
         d = along(&d, alpha, &p);
         r = along(&r, -alpha, &hp);
-        let next = dot(&r, &r);
-        if next.sqrt() <= enough {
+        if length(&r) <= enough {
             break;
         }
-        p = along(&r, next / rr, &p);
+        let s = metric.apply(&r);
+        let next = dot(&r, &s);
+        p = along(&s, next / rr, &p);
         rr = next;
     }
     // Where the first direction is flat already, the gradient is all there is.
-    Ok(if d.iter().all(|d| *d == 0.0) { r } else { d })
+    Ok(if d.iter().all(|d| *d == 0.0) { p } else { d })
 }
 
 fn length(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 
-/// Where L-BFGS starts from: a factor of the Hessian, or of a block that bounds it for every output.
-struct Metric(Option<Matrix>);
+/// What is known of the Hessian before the first step.
+enum Metric {
+    None,
+    Diagonal(Vec<f64>),
+    /// A factor of it, or of a block that bounds it for every output.
+    Factor(Matrix),
+}
 
 impl Metric {
     fn of(point: &Point) -> Self {
-        Metric(if point.curvature.rows() == 0 { None } else { factor(&point.curvature) })
+        let h = &point.curvature;
+        match (h.rows(), h.columns()) {
+            (0, _) => Metric::None,
+            (_, 1) => {
+                // Where it is flat, any step will do that is not infinite.
+                let least = 1e-12 * h.data().iter().fold(0.0, |most, h| f64::max(most, *h));
+                Metric::Diagonal(h.data().iter().map(|h| h.max(least).max(f64::MIN_POSITIVE)).collect())
+            }
+            _ => factor(h).map_or(Metric::None, Metric::Factor),
+        }
     }
 
     /// The metric's inverse times v.
     fn apply(&self, v: &[f64]) -> Vec<f64> {
-        let Some(l) = &self.0 else { return v.to_vec() };
-        let outputs = v.len() / l.rows();
-        let mut x = Matrix::from_fn(l.rows(), outputs, |j, k| v[j * outputs + k]);
-        solve_lower(l, false, &mut x);
-        solve_lower(l, true, &mut x);
-        (0..v.len()).map(|i| x[(i / outputs, i % outputs)]).collect()
+        match self {
+            Metric::None => v.to_vec(),
+            Metric::Diagonal(h) => v.iter().zip(h).map(|(v, h)| v / h).collect(),
+            Metric::Factor(l) => {
+                let outputs = v.len() / l.rows();
+                let mut x = Matrix::from_fn(l.rows(), outputs, |j, k| v[j * outputs + k]);
+                solve_lower(l, false, &mut x);
+                solve_lower(l, true, &mut x);
+                (0..v.len()).map(|i| x[(i / outputs, i % outputs)]).collect()
+            }
+        }
     }
 }
 
-/// L-BFGS from a metric: of [`Curvature::Exact`] it is renewed in the first steps, which change it most,
+/// L-BFGS from a metric: the Hessian or its diagonal is renewed in the first steps, which change it most,
 /// and now and then.
 pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limits: Limits) -> Result<Solution> {
-    const MEMORY: usize = 10;
+    // Weights without a Hessian need a long memory, which costs little beside a pass over the rows.
+    const MEMORY: usize = 50;
     let mut walk = Walk::start(objective, theta, start, limits)?;
     let mut metric = Metric::of(&walk.point);
     let mut pairs: std::collections::VecDeque<(Vec<f64>, Vec<f64>, f64)> = Default::default();
@@ -274,11 +300,17 @@ pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limi
         }
         let direction: Vec<f64> = r.iter().map(|x| -x).collect();
         // Without a metric nothing is known of the scale before the first step.
-        let step = if pairs.is_empty() && metric.0.is_none() { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
+        let step =
+            if pairs.is_empty() && matches!(metric, Metric::None) { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
         let (theta, gradient) = (walk.theta.clone(), walk.point.gradient.clone());
         let taken = walk.path.len() - 1;
-        let renew = start == Curvature::Exact && (taken < RENEWED || taken % 16 == 15);
-        if !walk.step(&direction, step, if renew { Curvature::Exact } else { Curvature::None })? {
+        let renew = match start {
+            Curvature::Exact => taken < 3 || taken % 16 == 15,
+            // What the steps have told is lost with a new metric, and is worth more than a diagonal.
+            Curvature::Diagonal => taken < 2,
+            Curvature::None | Curvature::Bound => false,
+        };
+        if !walk.step(&direction, step, if renew { start } else { Curvature::None })? {
             if pairs.is_empty() {
                 break;
             }
@@ -302,9 +334,6 @@ pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limi
     }
     Ok(walk.finish(Solver::Lbfgs))
 }
-
-/// How many first steps renew the metric.
-const RENEWED: usize = 3;
 
 /// Steepest descent with a line search.
 pub fn gradient(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
@@ -341,6 +370,7 @@ mod tests {
             let h = |i: usize, j: usize| a[i][j] + if i == j { theta[i].exp() } else { 0.0 };
             let curvature = match curvature {
                 Curvature::None => Matrix::zeros(0, 0),
+                Curvature::Diagonal => Matrix::from_fn(3, 1, |i, _| h(i, i)),
                 _ => Matrix::from_fn(3, 3, h),
             };
             Ok(Point { value, gradient, curvature })
@@ -357,6 +387,7 @@ mod tests {
         let others = [
             newton_cg(&Bowl, start.clone(), limits).unwrap(),
             lbfgs(&Bowl, start.clone(), Curvature::None, limits).unwrap(),
+            lbfgs(&Bowl, start.clone(), Curvature::Diagonal, limits).unwrap(),
             lbfgs(&Bowl, start.clone(), Curvature::Bound, limits).unwrap(),
             lbfgs(&Bowl, start.clone(), Curvature::Exact, limits).unwrap(),
             gradient(&Bowl, start, limits).unwrap(),

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::features::Features;
-use crate::learn::logistic::rowset::Rowset;
+use crate::learn::logistic::rowset::{Design, Rowset};
 use crate::learn::{About, Classifier, score_in_tiles};
 use crate::posterior::Prior;
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::derivatives::Derivatives;
 use crate::learn::logistic::features::Features;
-use crate::learn::logistic::rowset::Rowset;
+use crate::learn::logistic::rowset::{Design, Rowset};
 use crate::numerics::{Matrix, add_gram};
 use crate::pass::Pass;
 

@@ -1,0 +1,171 @@
+//! Rows where they lie. A model of one output and nothing but numbers that lie row by row, or of one text,
+//! reads each row at the speed of memory: nothing is copied, and numbers are centred on the way.
+
+use std::ops::Range;
+
+use super::rowset::Design;
+use crate::data::{Rows, Sparse, Tile};
+use crate::numerics::{RowMajor, all_finite};
+
+/// Some rows of a batch.
+pub enum InPlace<'a> {
+    /// Features s(x − c), for one output.
+    Numbers {
+        x: RowMajor<'a>,
+        centre: &'a [f64],
+        scale: &'a [f64],
+    },
+    Text {
+        counts: Sparse<'a>,
+        rows: Range<usize>,
+        words: usize,
+    },
+}
+
+impl InPlace<'_> {
+    /// Some of them.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        match *self {
+            InPlace::Numbers { x, centre, scale } => InPlace::Numbers { x: x.part(range), centre, scale },
+            InPlace::Text { counts, words, .. } => InPlace::Text { counts, rows: range, words },
+        }
+    }
+
+    /// Whether no cell was missing or infinite, told from scores that are sums over all of them.
+    pub fn is_whole(&self, z: &Tile) -> bool {
+        match self {
+            InPlace::Numbers { .. } => all_finite(z.data()),
+            InPlace::Text { .. } => true,
+        }
+    }
+}
+
+impl Design for InPlace<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            InPlace::Numbers { x, .. } => x.rows(),
+            InPlace::Text { rows, .. } => rows.len(),
+        }
+    }
+
+    fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
+        z.resize(self.rows(), outputs);
+        let (weights, intercept) = theta.split_at(theta.len() - outputs);
+        match self {
+            InPlace::Numbers { x, centre, scale } => {
+                let v: Vec<f64> = scale.iter().zip(weights).map(|(s, w)| s * w).collect();
+                x.products(centre, &v, intercept[0], z.column_mut(0));
+            }
+            InPlace::Text { counts, rows, .. } if outputs == 1 => {
+                let z = z.column_mut(0);
+                let weight = |j: u32| weights.get(j as usize).copied().unwrap_or(0.0);
+                counts.for_each_row(&Rows::Range(rows.clone()), |i, words, x| {
+                    // Two sums at a time: one addition need not wait for the other.
+                    let ((words, last), (x, last_x)) = (words.as_chunks::<2>(), x.as_chunks::<2>());
+                    let mut sums = [intercept[0], 0.0];
+                    for (j, x) in words.iter().zip(x) {
+                        sums[0] += x[0] * weight(j[0]);
+                        sums[1] += x[1] * weight(j[1]);
+                    }
+                    last.iter().zip(last_x).for_each(|(&j, x)| sums[0] += x * weight(j));
+                    z[i] = sums[0] + sums[1];
+                });
+            }
+            InPlace::Text { counts, rows, .. } => {
+                let mut sums = vec![0.0; outputs];
+                counts.for_each_row(&Rows::Range(rows.clone()), |i, words, x| {
+                    sums.copy_from_slice(intercept);
+                    for (&j, x) in words.iter().zip(x) {
+                        let start = j as usize * outputs;
+                        let weights = weights.get(start..start + outputs).unwrap_or_default();
+                        sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += x * w);
+                    }
+                    (0..outputs).for_each(|k| z.column_mut(k)[i] = sums[k]);
+                });
+            }
+        }
+    }
+
+    fn add_gradient(&self, r: &Tile, gradient: &mut [f64]) {
+        match self {
+            InPlace::Numbers { x, centre, scale } => {
+                let mut sums = vec![0.0; scale.len()];
+                x.add_weighted(centre, r.column(0), &mut sums);
+                gradient.iter_mut().zip(sums.iter().zip(*scale)).for_each(|(g, (sum, s))| *g += s * sum);
+                add_intercepts(r, gradient);
+            }
+            InPlace::Text { .. } => self.add_words(r, gradient, |x| x),
+        }
+    }
+
+    fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]) {
+        match self {
+            InPlace::Numbers { scale, .. } => {
+                let mut dense = Tile::default();
+                self.dense(scale.len(), &vec![1.0; self.rows()], &mut dense);
+                for (j, sum) in diagonal.iter_mut().take(scale.len()).enumerate() {
+                    *sum += dense.column(j).iter().zip(c.column(0)).map(|(x, c)| x * x * c).sum::<f64>();
+                }
+                add_intercepts(c, diagonal);
+            }
+            InPlace::Text { .. } => self.add_words(c, diagonal, |x| x * x),
+        }
+    }
+
+    fn dense(&self, features: usize, by: &[f64], out: &mut Tile) {
+        out.resize(self.rows(), features + 1);
+        match self {
+            InPlace::Numbers { x, centre, scale } => {
+                for i in 0..x.rows() {
+                    for (j, x) in x.row(i).iter().enumerate() {
+                        out.column_mut(j)[i] = by[i] * scale[j] * (x - centre[j]);
+                    }
+                }
+            }
+            InPlace::Text { counts, rows, words } => {
+                out.data_mut().fill(0.0);
+                counts.for_each(&Rows::Range(rows.clone()), |i, word, x| {
+                    if (word as usize) < *words {
+                        out.column_mut(word as usize)[i] = x * by[i];
+                    }
+                });
+            }
+        }
+        out.column_mut(features).copy_from_slice(by);
+    }
+}
+
+impl InPlace<'_> {
+    /// Adds Σᵢ f(xᵢⱼ) rᵢ for the words j and the intercept.
+    fn add_words(&self, r: &Tile, sums: &mut [f64], f: impl Fn(f64) -> f64) {
+        let InPlace::Text { counts, rows, words } = self else { return };
+        let (outputs, rows) = (r.width(), Rows::Range(rows.clone()));
+        add_intercepts(r, sums);
+        let sums = &mut sums[..words * outputs];
+        if outputs == 1 {
+            let r = r.column(0);
+            counts.for_each_row(&rows, |i, words, x| {
+                for (&j, &x) in words.iter().zip(x) {
+                    if let Some(sum) = sums.get_mut(j as usize) {
+                        *sum += f(x) * r[i];
+                    }
+                }
+            });
+            return;
+        }
+        let mut of_row = vec![0.0; outputs];
+        counts.for_each_row(&rows, |i, words, x| {
+            of_row.iter_mut().enumerate().for_each(|(k, o)| *o = r.column(k)[i]);
+            for (&j, &x) in words.iter().zip(x) {
+                let start = j as usize * outputs;
+                let sums = sums.get_mut(start..start + outputs).unwrap_or_default();
+                sums.iter_mut().zip(&of_row).for_each(|(sum, r)| *sum += f(x) * r);
+            }
+        });
+    }
+}
+
+fn add_intercepts(r: &Tile, sums: &mut [f64]) {
+    let first = sums.len() - r.width();
+    sums[first..].iter_mut().enumerate().for_each(|(k, sum)| *sum += r.column(k).iter().sum::<f64>());
+}
