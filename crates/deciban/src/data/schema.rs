@@ -1,6 +1,8 @@
 //! What the columns of a table are, and the classes of its target.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 use crate::text::Reading;
@@ -49,7 +51,9 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawSchema")]
 pub struct Schema {
-    columns: Vec<Column>,
+    /// Shared by all who know the schema: a text may have a million words.
+    #[serde(serialize_with = "shared")]
+    columns: Arc<Vec<Column>>,
     target: String,
     classes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +69,10 @@ struct RawSchema {
     reading: Option<Reading>,
 }
 
+fn shared<S: Serializer>(columns: &Arc<Vec<Column>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    columns.as_ref().serialize(serializer)
+}
+
 impl TryFrom<RawSchema> for Schema {
     type Error = Error;
     fn try_from(raw: RawSchema) -> Result<Self> {
@@ -77,7 +85,7 @@ impl Schema {
     pub fn new(columns: Vec<Column>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
         distinct(columns.iter().map(|c| c.name.as_str()), "column")?;
         distinct(classes.iter().map(String::as_str), "class")?;
-        Ok(Schema { columns, target: target.into(), classes, reading: None })
+        Ok(Schema { columns: Arc::new(columns), target: target.into(), classes, reading: None })
     }
 
     /// The same schema with another way of reading texts.
@@ -140,8 +148,8 @@ impl Schema {
 
     /// The same columns with other classes.
     pub fn with_classes(&self, classes: Vec<String>) -> Result<Self> {
-        let schema = Schema::new(self.columns.clone(), self.target.clone(), classes)?;
-        Ok(schema.with_reading(self.reading.clone()))
+        distinct(classes.iter().map(String::as_str), "class")?;
+        Ok(Schema { classes, ..self.clone() })
     }
 }
 
