@@ -1,9 +1,8 @@
 //! The hyper-parameters of Gaussian blocks.
 
 use clap::Args;
-use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::transform::Step;
-use deciban::{Error, Result};
+use deciban::family::gaussian::{Estimator, Strength, Structure};
+use deciban::learn::Options;
 
 use super::one_of;
 
@@ -47,46 +46,21 @@ pub struct GaussianArgs {
 }
 
 impl GaussianArgs {
-    pub fn family(&self) -> Gaussian {
-        let mut steps = Vec::new();
-        if self.standardise {
-            steps.push(Step::Standardise);
-        }
-        steps.extend(self.pca.map(Step::Pca));
-        steps.extend(self.lda.map(Step::Lda));
-        Gaussian {
-            covariance: self.covariance.unwrap_or_default(),
+    /// The options, others as they are unless given.
+    pub fn options(&self) -> Options {
+        Options {
+            covariance: self.covariance,
             estimator: self.estimator,
             shrinkage: self.shrinkage,
             pooling: self.pooling,
             sparse_precision: self.sparse_precision,
-            steps,
+            standardise: self.standardise,
+            gaussianise: self.gaussianise,
+            pca: self.pca,
+            lda: self.lda,
+            folds: self.folds.map(|folds| folds as usize),
+            seed: self.seed,
+            ..Options::default()
         }
-    }
-
-    /// Whether any option that only Gaussians have is given.
-    pub fn is_given(&self) -> bool {
-        self.covariance.is_some() || self.family() != Gaussian::default() || self.gaussianise
-    }
-
-    pub fn given_folds(&self) -> Option<usize> {
-        self.folds.map(|folds| folds as usize)
-    }
-
-    pub fn gaussianise(&self) -> bool {
-        self.gaussianise
-    }
-
-    pub fn folds(&self) -> Result<usize> {
-        let is_auto = self.shrinkage == Strength::Auto || self.pooling == Strength::Auto;
-        match (is_auto, self.folds) {
-            (true, Some(1)) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
-            (true, folds) => Ok(folds.unwrap_or(5) as usize),
-            (false, folds) => Ok(folds.unwrap_or(1) as usize),
-        }
-    }
-
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 }

@@ -1,12 +1,9 @@
 //! The hyper-parameters of linear models.
 
 use clap::Args;
-use deciban::learn::{Descent, Link, Logistic, Solver};
+use deciban::learn::{Options, Solver};
 
 use super::one_of;
-
-/// The models that are linear in their features, and their links.
-pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
 
 /// The hyper-parameters of a linear model.
 #[derive(Args)]
@@ -27,16 +24,9 @@ pub struct LinearArgs {
 }
 
 impl LinearArgs {
-    /// Whether any option that only linear models have is given.
-    pub fn is_given(&self) -> bool {
-        let solver = self.solver != Logistic::default().solver;
-        self.weight_decay.is_some() || solver || self.rate.is_some() || self.no_standardise
-    }
-
-    /// The learner for a link.
-    pub fn learner(&self, link: Link, seed: u64) -> Logistic {
-        let (weight_decay, solver, standardise) = (self.weight_decay.unwrap_or(1.0), self.solver, !self.no_standardise);
-        let descent = Descent { rate: self.rate, seed, ..Descent::default() };
-        Logistic { link, weight_decay, solver, standardise, descent, ..Logistic::default() }
+    /// The options, others as in `options`.
+    pub fn put(&self, options: Options) -> Options {
+        let LinearArgs { weight_decay, solver, rate, no_standardise } = *self;
+        Options { weight_decay, solver, rate, no_standardise, ..options }
     }
 }

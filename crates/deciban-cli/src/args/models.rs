@@ -1,55 +1,13 @@
-//! Which model takes which options, in one place. What the chosen model does not take is a mistake of
-//! usage, never ignored; so is, beside statistics files, what was settled when they were made.
-//!
-//! A new model is one line of [`MODELS`]; a new option a name in one of the groups above it. Options in
-//! no group are for all models.
+//! What the chosen model does not take is a mistake of usage, never ignored; so is, beside statistics files,
+//! what was settled when they were made. Which model takes which options is in the library
+//! ([`deciban::learn::options::MODELS`]).
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
+use deciban::learn::options::takers;
 
 use crate::cmd::is_statistics;
-
-type Group = &'static [&'static str];
-
-const GAUSSIAN: Group = &[
-    "covariance",
-    "estimator",
-    "shrinkage",
-    "pooling",
-    "sparse_precision",
-    "standardise",
-    "gaussianise",
-    "pca",
-    "lda",
-];
-const FOLDS: Group = &["folds", "seed"];
-const PSEUDO_COUNT: Group = &["pseudo_count"];
-const LEVELS: Group = &["refuse_unseen"];
-const MIXED: Group = &["joint_numbers", "family"];
-const BINS: Group = &["bins"];
-const WORDS: Group = &["min_count", "vocabulary"];
-const COMPLEMENT: Group = &["complement"];
-const LINEAR: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
-const EFFECT: Group = &["effect"];
-const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
-
-/// The models, and the groups of options that each takes.
-const MODELS: &[(&str, &[Group])] = &[
-    // Options of one model choose it.
-    ("auto", &[]),
-    ("gaussian", &[GAUSSIAN, FOLDS]),
-    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS]),
-    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
-    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS]),
-    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
-    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
-    ("logistic", &[LINEAR, TEXTS]),
-    ("probit", &[LINEAR, TEXTS]),
-    ("cloglog", &[LINEAR, TEXTS]),
-    ("noisy-or", &[EFFECT, PSEUDO_COUNT, TEXTS]),
-    ("least-squares", &[]),
-];
 
 /// What statistics files have settled, besides all options under these headings.
 const SETTLED: [&str; 3] = ["gaussianise", "folds", "seed"];
@@ -87,15 +45,10 @@ pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), cl
     }
 }
 
-/// The models that take an option which not all take.
-fn takers(id: &str) -> Vec<&'static str> {
-    let takes = |groups: &[Group]| groups.iter().any(|group| group.contains(&id));
-    MODELS.iter().filter(|(_, groups)| takes(groups)).map(|(model, _)| *model).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use deciban::learn::options::MODELS;
 
     use super::*;
 

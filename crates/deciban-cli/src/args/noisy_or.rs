@@ -1,7 +1,7 @@
 //! The hyper-parameters of noisy-OR.
 
 use clap::Args;
-use deciban::learn::NoisyOr;
+use deciban::learn::Options;
 
 /// The hyper-parameters of noisy-OR.
 #[derive(Args)]
@@ -13,13 +13,8 @@ pub struct NoisyOrArgs {
 }
 
 impl NoisyOrArgs {
-    /// Whether any option that only noisy-OR has is given.
-    pub fn is_given(&self) -> bool {
-        self.effect.is_some()
-    }
-
-    /// The learner; `pseudo_count` rows of each cause alone, without effect, hold its strength back.
-    pub fn learner(&self, pseudo_count: f64) -> NoisyOr {
-        NoisyOr { effect: self.effect.clone(), pseudo_count, ..NoisyOr::default() }
+    /// The options, others as in `options`.
+    pub fn put(&self, options: Options) -> Options {
+        Options { effect: self.effect.clone(), ..options }
     }
 }

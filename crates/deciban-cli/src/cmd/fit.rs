@@ -8,16 +8,14 @@ use clap::builder::PossibleValuesParser;
 use deciban::calibrate::{CalibratedModel, Method};
 use deciban::engine::Engine;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Statistics};
+use deciban::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, MODELS, NOISY_OR};
+use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Options, Seen, Statistics};
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, CrossValidation, Folds, Recipe, grid};
+use deciban::select::{Candidate, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
-use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{
-    ColumnArgs, GENERATIVE, GenerativeArgs, Known, LINEAR, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, Seen, one_of,
-};
+use crate::args::{ColumnArgs, GenerativeArgs, Known, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, one_of};
 use crate::cmd::compare;
 use crate::crossed::Crossed;
 use crate::describe;
@@ -76,29 +74,31 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
+        let options = &self.options()?;
         let statistics = statistics_files(&self.data)?;
         let kind = match (self.model.as_str(), &statistics) {
             ("auto", Some(statistics)) => Some(model_of(statistics)),
-            ("auto", None) => self.model_of_options()?,
+            ("auto", None) => options.names_model()?,
             (name, _) => Some(name),
         };
         let linear = LINEAR.iter().find(|(name, _)| Some(*name) == kind);
         let mut choice = None;
         let (model, weight) = match (kind, linear, statistics) {
-            (None, ..) => self.auto(&mut choice)?,
+            (None, ..) => self.auto(options, &mut choice)?,
             (Some(name), Some(_), Some(_)) | (Some(name @ NOISY_OR), _, Some(_)) => {
                 return Err(Error::parameter("--model", format!("{name} learns from rows, not from statistics")));
             }
-            (_, Some((_, link)), None) => self.learn_from_rows(&self.linear.learner(*link, self.generative.seed()))?,
-            (Some(NOISY_OR), ..) => self.learn_from_rows(&self.noisy_or.learner(self.generative.pseudo_count()))?,
+            (_, Some((_, link)), None) => self.learn_from_rows(&options.logistic(*link))?,
+            (Some(NOISY_OR), ..) => self.learn_from_rows(&options.noisy_or())?,
             (Some(LEAST_SQUARES), _, statistics) => {
-                self.learn_from_statistics("gaussian", statistics, |_, statistics| LeastSquares.fit(statistics))?
+                let fit = |_: &Generative, statistics: &Statistics| LeastSquares.fit(statistics);
+                self.learn_from_statistics(options, "gaussian", statistics, fit)?
             }
-            (Some(name), _, statistics) => self.learn_from_statistics(name, statistics, Generative::fit)?,
+            (Some(name), _, statistics) => self.learn_from_statistics(options, name, statistics, Generative::fit)?,
         };
         let prior = self.prior_of(&model, weight)?;
         let mut model = model.with_prior(prior)?;
-        let crossed = self.calibrate.map(|method| self.crossed(method, kind, choice.as_ref())).transpose()?;
+        let crossed = self.calibrate.map(|method| self.crossed(options, method, kind, choice.as_ref())).transpose()?;
         if let Some(crossed) = &crossed {
             model = Model::Calibrated(CalibratedModel::new(model, crossed.map.clone())?);
         }
@@ -123,7 +123,13 @@ impl Fit {
     }
 
     /// The calibration of the model that was learned, by cross-validation of its recipe.
-    fn crossed(&self, method: Method, kind: Option<&str>, choice: Option<&Choice>) -> Result<Crossed> {
+    fn crossed(
+        &self,
+        options: &Options,
+        method: Method,
+        kind: Option<&str>,
+        choice: Option<&Choice>,
+    ) -> Result<Crossed> {
         let refuse = |message: &str| Err(Error::parameter("--calibrate", message));
         if self.data.iter().any(|path| is_statistics(path)) {
             return refuse("scores come from rows, not from statistics");
@@ -134,35 +140,23 @@ impl Fit {
         let Known { files, .. } = self.columns.open_known(&self.data, &self.read, None)?;
         let candidate = match (choice, kind) {
             (Some(choice), _) => choice.candidate.clone(),
-            (None, kind) => self.candidate(kind.unwrap_or_default(), &files)?,
+            (None, kind) => {
+                let kind = kind.unwrap_or_default();
+                let recipe = options.recipe(kind, files.columns(), Seen::Rows(&files.profiles()?))?;
+                Candidate { name: kind.into(), recipe }
+            }
         };
-        let folds = Folds::stratified(&files, self.generative.auto_folds()?, self.generative.seed())?;
+        let folds = Folds::stratified(&files, options.auto_folds()?, options.seed)?;
         Crossed::new(&files, candidate, method, folds)
     }
 
-    /// What is learned, as a candidate that can be learned again without some rows.
-    fn candidate(&self, kind: &str, files: &Files) -> Result<Candidate> {
-        let (generative, linear) = (&self.generative, LINEAR.iter().find(|(name, _)| *name == kind));
-        let recipe = match (linear, kind) {
-            (Some((_, link)), _) => Recipe::Logistic(self.linear.learner(*link, generative.seed())),
-            (_, NOISY_OR) => Recipe::NoisyOr(self.noisy_or.learner(generative.pseudo_count())),
-            (_, LEAST_SQUARES) => Recipe::LeastSquares(LeastSquares),
-            _ => Recipe::Generative(generative.learner(kind, files.columns(), Seen::Rows(&files.profiles()?))?),
-        };
-        Ok(Candidate { name: kind.into(), recipe })
-    }
-
-    /// The kind of model that options speak of, if there are such.
-    fn model_of_options(&self) -> Result<Option<&'static str>> {
-        match (self.linear.is_given(), self.noisy_or.is_given()) {
-            (true, _) => Ok(Some("logistic")),
-            (_, true) => Ok(Some(NOISY_OR)),
-            _ => self.generative.names_model(),
-        }
+    /// All hyper-parameters.
+    fn options(&self) -> Result<Options> {
+        Ok(self.noisy_or.put(self.linear.put(self.generative.options()?)))
     }
 
     /// Compares a few models, tells how they did, and learns the best; with the weight of the rows.
-    fn auto(&self, choice: &mut Option<Choice>) -> Result<(Model, f64)> {
+    fn auto(&self, options: &Options, choice: &mut Option<Choice>) -> Result<(Model, f64)> {
         let Known { files, remarks, rows, weight } = self.columns.open_known(&self.data, &self.read, None)?;
         let schema = files.schema()?;
         let mut candidates = grid::quick(&files)?;
@@ -170,7 +164,7 @@ impl Fit {
             candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
             eprintln!("The rows are many: models that need more than two passes were not tried.");
         }
-        let folds = Folds::stratified(&files, self.generative.auto_folds()?, self.generative.seed())?;
+        let folds = Folds::stratified(&files, options.auto_folds()?, options.seed)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
         let comparison = CrossValidation::new(folds).calibrated(calibrated).run(&files, &candidates)?;
@@ -186,6 +180,7 @@ impl Fit {
     /// A model in closed form, of statistics or of rows; with the weight behind it.
     fn learn_from_statistics<M: Into<Model>>(
         &self,
+        options: &Options,
         name: &str,
         statistics: Option<Statistics>,
         fit: impl Fn(&Generative, &Statistics) -> Result<M>,
@@ -193,9 +188,9 @@ impl Fit {
         let (learner, statistics, remarks) = match statistics {
             Some(statistics) => {
                 let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
-                (self.generative.learner(name, columns, seen)?, statistics, Vec::new())
+                (options.generative(name, columns, seen)?, statistics, Vec::new())
             }
-            None => collect(&self.data, name, &self.columns, &self.generative, &self.read)?,
+            None => collect(&self.data, name, &self.columns, options, &self.read)?,
         };
         let model = fit(&learner, &statistics)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
@@ -278,9 +273,6 @@ impl Fit {
     }
 }
 
-const NOISY_OR: &str = "noisy-or";
-const LEAST_SQUARES: &str = "least-squares";
-
 /// What `auto` chose, and from what.
 struct Choice {
     name: String,
@@ -300,9 +292,7 @@ fn model_of(statistics: &Statistics) -> &'static str {
 
 /// The names that `--model` takes.
 fn models() -> PossibleValuesParser {
-    let linear = LINEAR.map(|(name, _)| name);
-    let names = ["auto"].into_iter().chain(GENERATIVE).chain(linear).chain([NOISY_OR, LEAST_SQUARES]);
-    PossibleValuesParser::new(names)
+    PossibleValuesParser::new(MODELS.iter().map(|(name, _)| *name))
 }
 
 /// Whether a path is a statistics file. What is called one is opened as one, so that its own fault is told.
@@ -340,13 +330,13 @@ pub fn collect(
     data: &[String],
     model: &str,
     columns: &ColumnArgs,
-    generative: &GenerativeArgs,
+    options: &Options,
     read: &ReadArgs,
 ) -> Result<(Generative, Statistics, Vec<String>)> {
     let mut files = columns.open(data, read)?;
     let look = Look::new(&files)?;
-    let learner = generative.learner(model, files.columns(), Seen::Rows(&look.profiles))?;
-    let mut remarks = look.remarks(&generative.spiked(model, files.columns(), &look.profiles)?);
+    let learner = options.generative(model, files.columns(), Seen::Rows(&look.profiles))?;
+    let mut remarks = look.remarks(&options.spiked(model, files.columns(), &look.profiles)?);
     if learner.needs_two_passes() {
         files.make_rereadable()?;
     }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deciban::Result;
+use deciban::learn::options::GENERATIVE;
 
-use crate::args::{ColumnArgs, GENERATIVE, GenerativeArgs, ReadArgs};
+use crate::args::{ColumnArgs, GenerativeArgs, ReadArgs};
 use crate::cmd::fit::collect;
 use crate::describe;
 
@@ -38,7 +39,8 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(self) -> Result<()> {
-        let (_, statistics, remarks) = collect(&self.data, &self.model, &self.columns, &self.generative, &self.read)?;
+        let options = self.generative.options()?;
+        let (_, statistics, remarks) = collect(&self.data, &self.model, &self.columns, &options, &self.read)?;
         statistics.save(&self.output)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
         eprint!("{}", describe::statistics(&self.output, &statistics));

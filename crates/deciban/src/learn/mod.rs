@@ -10,6 +10,7 @@ mod least_squares;
 mod log_linear;
 mod logistic;
 mod noisy_or;
+pub mod options;
 mod statistics;
 mod summary;
 
@@ -22,6 +23,7 @@ pub(crate) use logistic::features::Term;
 pub(crate) use logistic::solve;
 pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Solver};
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
+pub use options::{Options, Seen};
 pub use statistics::Statistics;
 pub use summary::{Block, Summarise, Summary};
 

@@ -1,0 +1,382 @@
+//! The hyper-parameters of all models as plain data, and the learner that they make of a model's name. The
+//! program's flags and Python's keywords fill them, so both mean the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks};
+use crate::data::{Column, Profile};
+use crate::error::{Error, Result};
+use crate::family::counts::Unseen;
+use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use crate::family::histogram::Histogram;
+use crate::family::{AnyFamily, Family};
+use crate::select::Recipe;
+use crate::transform::{Binning, Step};
+
+/// The models that are fitted from statistics.
+pub const GENERATIVE: [&str; 6] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree"];
+
+/// The models that are linear in their features, and their links.
+pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
+
+/// The model of causes and an effect.
+pub const NOISY_OR: &str = "noisy-or";
+
+/// The model of indicators of the classes.
+pub const LEAST_SQUARES: &str = "least-squares";
+
+type Group = &'static [&'static str];
+
+const GAUSSIAN: Group = &[
+    "covariance",
+    "estimator",
+    "shrinkage",
+    "pooling",
+    "sparse_precision",
+    "standardise",
+    "gaussianise",
+    "pca",
+    "lda",
+];
+const FOLDS: Group = &["folds", "seed"];
+const PSEUDO_COUNT: Group = &["pseudo_count"];
+const LEVELS: Group = &["refuse_unseen"];
+const MIXED: Group = &["joint_numbers", "family"];
+const BINS: Group = &["bins"];
+const WORDS: Group = &["min_count", "vocabulary"];
+const COMPLEMENT: Group = &["complement"];
+const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
+const EFFECT: Group = &["effect"];
+const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
+
+/// Which model takes which options: a new model is one line, a new option a name in one of the groups above.
+/// Options in no group are for all models.
+pub const MODELS: &[(&str, &[Group])] = &[
+    // Options of one model choose it.
+    ("auto", &[]),
+    ("gaussian", &[GAUSSIAN, FOLDS]),
+    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS]),
+    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
+    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS]),
+    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
+    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
+    ("logistic", &[WEIGHTS, TEXTS]),
+    ("probit", &[WEIGHTS, TEXTS]),
+    ("cloglog", &[WEIGHTS, TEXTS]),
+    (NOISY_OR, &[EFFECT, PSEUDO_COUNT, TEXTS]),
+    (LEAST_SQUARES, &[]),
+];
+
+/// The models that take an option which not all take.
+pub fn takers(option: &str) -> Vec<&'static str> {
+    let takes = |groups: &[Group]| groups.iter().any(|group| group.contains(&option));
+    MODELS.iter().filter(|(_, groups)| takes(groups)).map(|(model, _)| *model).collect()
+}
+
+/// The hyper-parameters of all models, each by the name of its option.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// What the covariances of the classes have in common; full unless given.
+    pub covariance: Option<Structure>,
+    /// How covariances are estimated.
+    pub estimator: Estimator,
+    /// Towards a multiple of the identity.
+    pub shrinkage: Strength,
+    /// Towards the covariance that all classes share.
+    pub pooling: Strength,
+    /// The penalty on the precision matrix.
+    pub sparse_precision: f64,
+    /// Columns are scaled first.
+    pub standardise: bool,
+    /// Columns are mapped to normal ones first.
+    pub gaussianise: bool,
+    /// Leading principal components to keep.
+    pub pca: Option<usize>,
+    /// Leading discriminant directions to keep.
+    pub lda: Option<usize>,
+    /// Folds by which what is left open is settled.
+    pub folds: Option<usize>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Rows that the prior adds to every level, word or bin.
+    pub pseudo_count: f64,
+    /// Levels that were not there at fit are errors.
+    pub refuse_unseen: bool,
+    /// One Gaussian of all numbers in naive Bayes.
+    pub joint_numbers: bool,
+    /// Columns with families of their own, both by name; without a column it is for all numbers.
+    pub family: Vec<(Option<String>, String)>,
+    /// Cut points of numbers.
+    pub bins: Vec<(String, Vec<f64>)>,
+    /// Words that occur in fewer rows are left out.
+    pub min_count: f64,
+    /// At most so many words are known.
+    pub vocabulary: Option<usize>,
+    /// Weights from the other classes' words.
+    pub complement: bool,
+    /// What a squared weight costs, in rows; 1 unless given.
+    pub weight_decay: Option<f64>,
+    /// How weights are found.
+    pub solver: Solver,
+    /// The first step of stochastic gradient descent.
+    pub rate: Option<f64>,
+    /// Weights are penalised per unit of a column.
+    pub no_standardise: bool,
+    /// The class that columns may cause.
+    pub effect: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            covariance: None,
+            estimator: Estimator::default(),
+            shrinkage: Strength::default(),
+            pooling: Strength::default(),
+            sparse_precision: 0.0,
+            standardise: false,
+            gaussianise: false,
+            pca: None,
+            lda: None,
+            folds: None,
+            seed: 0,
+            pseudo_count: 1.0,
+            refuse_unseen: false,
+            joint_numbers: false,
+            family: Vec::new(),
+            bins: Vec::new(),
+            min_count: 1.0,
+            vocabulary: None,
+            complement: false,
+            weight_decay: None,
+            solver: Solver::default(),
+            rate: None,
+            no_standardise: false,
+            effect: None,
+        }
+    }
+}
+
+/// What is known of the columns besides their kinds.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// What the first rows say.
+    Rows(&'a [Profile]),
+    /// The blocks that statistics were made of.
+    Blocks(&'a [Block]),
+}
+
+impl Options {
+    /// The model whose options are given, if any are.
+    pub fn names_model(&self) -> Result<Option<&'static str>> {
+        let plain = Options::default();
+        let linear = self.weight_decay.is_some() || self.solver != plain.solver || self.rate.is_some();
+        let naive = self.joint_numbers || !self.family.is_empty() || !self.bins.is_empty();
+        let shared = self.pseudo_count != plain.pseudo_count
+            || self.refuse_unseen
+            || self.min_count != plain.min_count
+            || self.vocabulary.is_some();
+        if linear || self.no_standardise {
+            return Ok(Some("logistic"));
+        }
+        if self.effect.is_some() {
+            return Ok(Some(NOISY_OR));
+        }
+        let gaussian = self.covariance.is_some() || self.gaussian() != Gaussian::default() || self.gaussianise;
+        match (naive, self.complement, gaussian, shared) {
+            (true, ..) => Ok(Some("naive-bayes")),
+            (_, true, ..) => Ok(Some("multinomial")),
+            (_, _, true, _) => Ok(Some("gaussian")),
+            (_, _, _, true) => {
+                let message = "say what it is for: --model naive-bayes, bernoulli, multinomial, table or tree";
+                Err(Error::parameter("--pseudo-count, --refuse-unseen, --min-count, --vocabulary", message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// How a model of this name is learned from rows.
+    pub fn recipe(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Recipe> {
+        let linear = LINEAR.iter().find(|(name, _)| *name == model);
+        match (linear, model) {
+            (Some((_, link)), _) => Ok(Recipe::Logistic(self.logistic(*link))),
+            (_, NOISY_OR) => Ok(Recipe::NoisyOr(self.noisy_or())),
+            (_, LEAST_SQUARES) => Ok(Recipe::LeastSquares(LeastSquares)),
+            _ => self.generative(model, columns, seen).map(Recipe::Generative),
+        }
+    }
+
+    /// The generative learner for a model's name.
+    pub fn generative(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
+        self.gaussian().check()?;
+        if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
+            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+        }
+        let learner = match model {
+            "gaussian" => Generative::gaussian(columns, self.gaussian())?.gaussianise(self.gaussianise),
+            "naive-bayes" => {
+                let mut bayes = self.naive_bayes(columns)?;
+                match seen {
+                    Seen::Rows(profiles) => drop(bayes.settle(columns, profiles)),
+                    Seen::Blocks(blocks) => bayes.follow(blocks, columns),
+                }
+                let mut blocks = bayes.blocks(columns)?;
+                blocks.iter_mut().for_each(|block| self.finish(&mut block.family));
+                Generative::of_blocks(blocks).gaussianise(self.gaussianise)
+            }
+            "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
+            "table" | "tree" => {
+                let cuts = self.cuts(columns)?;
+                if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {
+                    let message = format!("the statistics files of a {model} have their bins settled: drop the option");
+                    return Err(Error::parameter("--bins", message));
+                }
+                let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
+                learner.discretise(Binning::Mdl).cuts(cuts)?
+            }
+            _ => {
+                let names: Vec<&str> = MODELS.iter().map(|(name, _)| *name).collect();
+                return Err(Error::parameter("--model", format!("there is no `{model}`, only {}", names.join(", "))));
+            }
+        };
+        Ok(learner.folds(self.open_folds()?, self.seed))
+    }
+
+    /// The Gaussian family.
+    pub fn gaussian(&self) -> Gaussian {
+        let mut steps = Vec::new();
+        if self.standardise {
+            steps.push(Step::Standardise);
+        }
+        steps.extend(self.pca.map(Step::Pca));
+        steps.extend(self.lda.map(Step::Lda));
+        Gaussian {
+            covariance: self.covariance.unwrap_or_default(),
+            estimator: self.estimator,
+            shrinkage: self.shrinkage,
+            pooling: self.pooling,
+            sparse_precision: self.sparse_precision,
+            steps,
+        }
+    }
+
+    /// The linear learner for a link.
+    pub fn logistic(&self, link: Link) -> Logistic {
+        let descent = Descent { rate: self.rate, seed: self.seed, ..Descent::default() };
+        let (weight_decay, standardise) = (self.weight_decay.unwrap_or(1.0), !self.no_standardise);
+        Logistic { link, weight_decay, solver: self.solver, standardise, descent, ..Logistic::default() }
+    }
+
+    /// The learner of causes; pseudo-counts are rows of each cause alone, without effect, that hold its
+    /// strength back.
+    pub fn noisy_or(&self) -> NoisyOr {
+        NoisyOr { effect: self.effect.clone(), pseudo_count: self.pseudo_count, ..NoisyOr::default() }
+    }
+
+    /// The numbers that a model takes for histograms since no Gaussian describes them.
+    pub fn spiked(&self, model: &str, columns: &[Column], profiles: &[Profile]) -> Result<Vec<usize>> {
+        match model {
+            "naive-bayes" => Ok(self.naive_bayes(columns)?.settle(columns, profiles)),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The folds by which `auto` compares models.
+    pub fn auto_folds(&self) -> Result<usize> {
+        match self.folds {
+            Some(1) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
+            folds => Ok(folds.unwrap_or(5)),
+        }
+    }
+
+    /// The folds of the statistics.
+    fn open_folds(&self) -> Result<usize> {
+        match self.shrinkage == Strength::Auto || self.pooling == Strength::Auto {
+            true => self.auto_folds(),
+            false => Ok(self.folds.unwrap_or(1)),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<AnyFamily> {
+        let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
+        self.finish(&mut family);
+        Ok(family)
+    }
+
+    /// Puts the options that only some families have.
+    fn finish(&self, family: &mut AnyFamily) {
+        let unseen = if self.refuse_unseen { Unseen::Error } else { Unseen::Share };
+        match family {
+            AnyFamily::Categorical(family) => family.unseen = unseen,
+            AnyFamily::Table(family) => family.unseen = unseen,
+            AnyFamily::Tree(family) => family.unseen = unseen,
+            AnyFamily::Bernoulli(family) => (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary),
+            AnyFamily::Multinomial(family) => {
+                (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary);
+                family.complement = self.complement;
+            }
+            _ => {}
+        }
+    }
+
+    /// The given cuts of numbers, which must be columns.
+    fn cuts(&self, columns: &[Column]) -> Result<Vec<(String, Vec<f64>)>> {
+        for (name, _) in &self.bins {
+            let message = match columns.iter().find(|column| column.name == *name) {
+                None => format!("there is no column `{name}`"),
+                Some(column) if !column.is_numeric() => format!("column `{name}` does not hold numbers"),
+                Some(_) => continue,
+            };
+            return Err(Error::parameter("--bins", message));
+        }
+        Ok(self.bins.clone())
+    }
+
+    fn naive_bayes(&self, columns: &[Column]) -> Result<NaiveBayes> {
+        let (mut families, mut every) = (Vec::new(), None);
+        for (column, family) in &self.family {
+            match column {
+                Some(column) => families.push((column.clone(), AnyFamily::named(family)?)),
+                None => every = Some(AnyFamily::named(family)?),
+            }
+        }
+        for (column, cuts) in self.cuts(columns)? {
+            families.retain(|(name, _)| *name != column);
+            let bins = Binning::Cuts(vec![cuts]);
+            families.push((column, AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
+        }
+        let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
+        let mut bayes = NaiveBayes { gaussian: self.gaussian(), joint_numbers, pseudo_count, families };
+        every.iter().for_each(|family| bayes.every_number(columns, family));
+        Ok(bayes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_choose_their_model() {
+        let named = |options: Options| options.names_model().unwrap();
+        assert_eq!(named(Options::default()), None);
+        assert_eq!(named(Options { pca: Some(2), ..Options::default() }), Some("gaussian"));
+        assert_eq!(named(Options { covariance: Some(Structure::Full), ..Options::default() }), Some("gaussian"));
+        assert_eq!(named(Options { joint_numbers: true, pca: Some(2), ..Options::default() }), Some("naive-bayes"));
+        assert_eq!(named(Options { weight_decay: Some(1.0), ..Options::default() }), Some("logistic"));
+        assert_eq!(named(Options { effect: Some("yes".into()), ..Options::default() }), Some("noisy-or"));
+        assert!(Options { pseudo_count: 0.5, ..Options::default() }.names_model().is_err());
+    }
+
+    #[test]
+    fn every_model_makes_a_recipe_and_others_are_refused() {
+        let columns = [Column::number("a"), Column::number("b")];
+        for (model, _) in MODELS.iter().filter(|(model, _)| *model != "auto") {
+            assert!(Options::default().recipe(model, &columns, Seen::Rows(&[])).is_ok(), "{model}");
+        }
+        let error = Options::default().recipe("gausian", &columns, Seen::Rows(&[])).unwrap_err().to_string();
+        assert!(error.starts_with("--model: there is no `gausian`, only auto, gaussian, naive-bayes"), "{error}");
+        assert_eq!(takers("effect"), [NOISY_OR]);
+    }
+}
