@@ -5,8 +5,10 @@ use pyo3::prelude::*;
 
 mod array;
 mod errors;
+mod judge;
 mod labels;
 mod logistic;
+mod model;
 mod score;
 mod statistics;
 mod table;
@@ -16,9 +18,13 @@ mod work;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::judge::{Trials, decide, log_density, log_posterior, reliability};
+    #[pymodule_export]
     use super::labels::encode_integers;
     #[pymodule_export]
     use super::logistic::fit_logistic;
+    #[pymodule_export]
+    use super::model::Model;
     #[pymodule_export]
     use super::score::Scorer;
     #[pymodule_export]

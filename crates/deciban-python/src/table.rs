@@ -11,6 +11,8 @@ use crate::errors::raise;
 enum Source {
     /// All columns of a matrix.
     Matrix(Array),
+    /// A column of numbers or counts.
+    Numbers(Array, Kind),
     /// Codes of categories, a column after the other.
     CodeMatrix(Py<Codes>),
     /// Codes of a category, with its levels.
@@ -72,6 +74,10 @@ impl Table {
                     }
                     batch
                 }
+                Source::Numbers(array, _) => {
+                    let (values, start) = array.values();
+                    batch.strided(values, start, array.strides().0).map_err(raise)?
+                }
                 Source::CodeMatrix(matrix) => {
                     for codes in &matrix.get().columns {
                         batch = batch.codes(codes).map_err(raise)?;
@@ -104,6 +110,9 @@ impl Table {
                 Source::Matrix(array) => {
                     columns.extend((0..array.columns()).map(|j| Column::number(format!("{name}{j}"))));
                 }
+                Source::Numbers(_, kind) => {
+                    columns.push(Column { name: name.clone(), kind: *kind, levels: Vec::new() });
+                }
                 Source::CodeMatrix(matrix) => columns.extend((0..matrix.get().shape.1).map(|j| Column {
                     name: format!("{name}{j}"),
                     kind: Kind::Category,
@@ -120,6 +129,12 @@ impl Table {
             }
         }
         Schema::new(columns, "y", (0..classes).map(|c| c.to_string()).collect()).map_err(raise)
+    }
+
+    /// What the columns are, with classes of these names.
+    pub fn named_schema(&self, target: &str, classes: Vec<String>) -> PyResult<Schema> {
+        let columns = self.schema(0, true)?.columns().to_vec();
+        Schema::new(columns, target, classes).map_err(raise)
     }
 
     fn check(&self, rows: usize, what: &str) -> PyResult<()> {
@@ -147,6 +162,22 @@ impl Table {
         let array = Array::new(array)?;
         self.check(array.rows(), &name)?;
         self.sources.push((name, Source::Matrix(array)));
+        Ok(())
+    }
+
+    /// Adds a column of kind "number" or "count".
+    fn add_numbers(&mut self, name: String, array: &Bound<'_, PyAny>, kind: &str) -> PyResult<()> {
+        let kind = match kind {
+            "number" => Kind::Number,
+            "count" => Kind::Count,
+            _ => return Err(PyValueError::new_err(format!("{kind:?} is no kind of numbers"))),
+        };
+        let array = Array::new(array)?;
+        if array.columns() != 1 {
+            return Err(PyValueError::new_err(format!("{name}: a column has one dimension")));
+        }
+        self.check(array.rows(), &name)?;
+        self.sources.push((name, Source::Numbers(array, kind)));
         Ok(())
     }
 

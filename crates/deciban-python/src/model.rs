@@ -1,0 +1,352 @@
+//! [`Model`]: any model of the library, with the statistics it was fitted from where it has some.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deciban::data::{Column, Schema, Value};
+use deciban::engine::{Engine, Memory};
+use deciban::explain::{Order, explain};
+use deciban::learn::options::{GENERATIVE, takers};
+use deciban::learn::{self, Classifier, Options, Seen, Statistics};
+use deciban::numerics::Random;
+use deciban::posterior::Prior;
+use deciban::select::{Candidate, CrossValidation, Folds, grid};
+use deciban::{Error, Result};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::array::Array;
+use crate::errors::raise;
+use crate::table::Table;
+use crate::work;
+
+/// More rows than this are too many for `auto` to try models that need many passes.
+const MOST_ITERATED: usize = 200_000;
+
+/// Rows that are scored between two looks at the stop flag.
+const ROWS: usize = 1 << 16;
+
+/// A fitted model.
+#[pyclass(frozen, module = "deciban._core")]
+pub struct Model {
+    model: learn::Model,
+    /// What generative models are fitted from, and how.
+    source: Option<Source>,
+    /// What `auto` has compared: names and log losses, the best first.
+    compared: Vec<(String, f64)>,
+}
+
+#[derive(Clone)]
+struct Source {
+    kind: String,
+    options: Options,
+    statistics: Statistics,
+}
+
+impl Source {
+    fn model(&self) -> Result<learn::Model> {
+        let statistics = &self.statistics;
+        let seen = Seen::Blocks(statistics.blocks());
+        let learner = self.options.generative(&self.kind, statistics.schema().columns(), seen)?;
+        learner.fit(statistics).map(learn::Model::Generative)
+    }
+
+    fn fitted(self) -> Result<Model> {
+        Ok(Model { model: self.model()?, source: Some(self), compared: Vec::new() })
+    }
+}
+
+fn fit(engine: &Memory<'_>, rows: usize, name: &str, options: Options) -> Result<Model> {
+    let schema = engine.schema()?;
+    let kind = if name == "auto" { options.names_model()? } else { Some(name) };
+    let Some(kind) = kind else { return compare(engine, rows, &schema, &options) };
+    let profiles = engine.profiles()?;
+    let seen = Seen::Rows(&profiles);
+    if GENERATIVE.contains(&kind) {
+        let learner = options.generative(kind, schema.columns(), seen)?;
+        let statistics = learner.statistics(engine)?;
+        let model = learn::Model::Generative(learner.fit(&statistics)?);
+        let source = Some(Source { kind: kind.into(), options, statistics });
+        return Ok(Model { model, source, compared: Vec::new() });
+    }
+    let recipe = options.recipe(kind, schema.columns(), seen)?;
+    let model = Candidate { name: kind.into(), recipe }.learn(engine)?;
+    Ok(Model { model, source: None, compared: Vec::new() })
+}
+
+fn compare(engine: &Memory<'_>, rows: usize, schema: &Schema, options: &Options) -> Result<Model> {
+    let mut candidates = grid::quick(engine)?;
+    if rows > MOST_ITERATED {
+        candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
+    }
+    let folds = Folds::stratified(engine, options.auto_folds()?, options.seed)?;
+    let comparison = CrossValidation::new(folds).calibrated(2).run(engine, &candidates)?;
+    let compared = comparison.ranked().iter().map(|o| (o.name.clone(), o.sums.log_loss())).collect();
+    let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
+    let model = comparison.refit(best, &candidates, engine)?;
+    Ok(Model { model, source: None, compared })
+}
+
+/// The options of a JSON object, all of which the model must take.
+fn parse(name: &str, options: &str) -> PyResult<Options> {
+    let wrong = |message: String| PyTypeError::new_err(message);
+    let given: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(options).map_err(|e| wrong(e.to_string()))?;
+    for option in given.keys() {
+        let takers = takers(option);
+        if name != "auto" && !takers.is_empty() && !takers.contains(&name) {
+            let takers = takers.join(", ");
+            return Err(PyValueError::new_err(format!("{option} is no option of model {name:?}, but of {takers}")));
+        }
+    }
+    serde_json::from_value(given.into()).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+impl Model {
+    fn prior(&self, given: Option<Vec<f64>>) -> PyResult<Prior> {
+        let own = self.model.prior();
+        let Some(given) = given else { return Ok(own.clone()) };
+        if given.len() != own.classes() {
+            let message = format!("prior: {} probabilities for {} classes", given.len(), own.classes());
+            return Err(PyValueError::new_err(message));
+        }
+        Prior::new(&given).map_err(raise)
+    }
+
+    fn source(&self) -> PyResult<&Source> {
+        self.source.as_ref().ok_or_else(|| {
+            PyValueError::new_err(
+                "there are no statistics to add to: only generative models have them, those of `auto` and of files \
+                 not; name a model in the constructor, and fit it",
+            )
+        })
+    }
+
+    fn score(&self, table: &deciban::data::Batch<'_>, out: &mut [f64], stop: &AtomicBool) -> Result<()> {
+        let classes = self.model.schema().classes().len();
+        for (i, out) in out.chunks_mut(ROWS * classes.max(1)).enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let start = i * ROWS;
+            let evidence = self.model.evidence(&table.slice(start..start + out.len() / classes))?;
+            out.copy_from_slice(evidence.values());
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Learns from a table whose classes have these names; `options` is a JSON object.
+    #[staticmethod]
+    #[pyo3(signature = (table, classes, name, options, target="y", n_jobs=None))]
+    fn fit(
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        classes: Vec<String>,
+        name: &str,
+        options: &str,
+        target: &str,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Self> {
+        let options = parse(name, options)?;
+        let (schema, batch, rows) = (table.named_schema(target, classes)?, table.batch()?, table.rows());
+        work::run(py, n_jobs, |stop| fit(&Memory::new(schema, batch)?.stopped_by(stop), rows, name, options))
+    }
+
+    /// The model with further rows, whose classes may be new.
+    #[pyo3(signature = (table, classes, n_jobs=None))]
+    fn with_rows(
+        &self,
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        classes: Vec<String>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Self> {
+        let mut source = self.source()?.clone();
+        let schema = table.named_schema(source.statistics.schema().target(), classes)?;
+        let batch = table.batch()?;
+        work::run(py, n_jobs, |stop| {
+            let seen = Seen::Blocks(source.statistics.blocks());
+            let learner = source.options.generative(&source.kind, schema.columns(), seen)?;
+            let added = learner.statistics(&Memory::new(schema, batch)?.stopped_by(stop))?;
+            source.statistics.merge(&added)?;
+            source.fitted()
+        })
+    }
+
+    /// The model of the rows behind both.
+    fn merged(&self, other: &Model) -> PyResult<Self> {
+        let (mut source, other) = (self.source()?.clone(), other.source()?);
+        source.statistics.merge(&other.statistics).map_err(raise)?;
+        source.fitted().map_err(raise)
+    }
+
+    /// The model without the rows behind another.
+    fn without(&self, other: &Model) -> PyResult<Self> {
+        let (mut source, other) = (self.source()?.clone(), other.source()?);
+        source.statistics.remove(&other.statistics).map_err(raise)?;
+        source.fitted().map_err(raise)
+    }
+
+    /// What `auto` has compared: names and log losses, the best first.
+    #[getter]
+    fn compared(&self) -> Vec<(String, f64)> {
+        self.compared.clone()
+    }
+
+    /// Name, kind and levels of each column.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String, Vec<String>)> {
+        let told =
+            |column: &Column| (column.name.clone(), format!("{:?}", column.kind).to_lowercase(), column.levels.clone());
+        self.model.schema().columns().iter().map(told).collect()
+    }
+
+    /// The names of the classes.
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.model.schema().classes().to_vec()
+    }
+
+    /// The prior it uses unless told otherwise.
+    #[getter]
+    fn default_prior(&self) -> Vec<f64> {
+        self.model.prior().probabilities().to_vec()
+    }
+
+    /// The same model with another default prior.
+    fn with_prior(&self, prior: Vec<f64>) -> PyResult<Self> {
+        let model = self.model.clone().with_prior(self.prior(Some(prior))?).map_err(raise)?;
+        Ok(Model { model, source: self.source.clone(), compared: self.compared.clone() })
+    }
+
+    /// Whether it describes how rows come about.
+    #[getter]
+    fn is_generative(&self) -> bool {
+        matches!(self.model, learn::Model::Generative(_))
+    }
+
+    /// log p(x | class) of each row and class, into `out`.
+    #[pyo3(signature = (table, out, n_jobs=None))]
+    fn evidence(
+        &self,
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        out: &Bound<'_, PyAny>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<()> {
+        let mut out = Array::new(out)?;
+        if (out.rows(), out.columns()) != (table.rows(), self.model.schema().classes().len()) {
+            return Err(PyValueError::new_err("the output needs a row per row and a column per class"));
+        }
+        let (batch, out) = (table.batch()?, out.slice_mut::<f64>()?);
+        if batch.width() != self.model.schema().columns().len() {
+            return Err(PyValueError::new_err("the table has other columns than the model"));
+        }
+        work::run(py, n_jobs, |stop| self.score(&batch, out, stop))
+    }
+
+    /// For each row its entries: name, value, evidence per class in nats, and whether the cell is missing.
+    #[allow(clippy::type_complexity)]
+    fn explain(&self, py: Python<'_>, table: PyRef<'_, Table>) -> PyResult<Vec<Vec<(String, String, Vec<f64>, bool)>>> {
+        let batch = table.batch()?;
+        let told = work::run(py, None, |_| explain(&self.model, &batch, Order::Average))?;
+        let entry = |e: deciban::explain::Entry| (e.name, e.value, e.evidence, e.missing);
+        Ok(told.into_iter().map(|row| row.entries.into_iter().map(entry).collect()).collect())
+    }
+
+    /// New rows: the number of each one's class, and its cells (a float, or the name of a level).
+    #[pyo3(signature = (rows, seed, prior=None))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        rows: usize,
+        seed: u64,
+        prior: Option<Vec<f64>>,
+    ) -> PyResult<Vec<(usize, Vec<Bound<'py, PyAny>>)>> {
+        // A calibration changes what rows say, not how they come about.
+        let learn::Model::Generative(model) = self.model.plain() else {
+            let message = "this model knows classes given rows, not rows given classes: fit a generative one";
+            return Err(PyValueError::new_err(message));
+        };
+        let (prior, mut random) = (self.prior(prior)?, Random::new(seed));
+        let columns = self.model.schema().columns();
+        let cell = |(value, column): (&Value, &Column)| -> PyResult<Bound<'py, PyAny>> {
+            let level = |code: u32| column.levels.get(code as usize).cloned();
+            match value {
+                Value::Number(x) => Ok(x.into_pyobject(py)?.into_any()),
+                Value::Level(code) => Ok(level(*code).into_pyobject(py)?.into_any()),
+                Value::Counts(counts) => Ok(counts.clone().into_pyobject(py)?.into_any()),
+            }
+        };
+        let row = |_| {
+            let class = random.pick(prior.probabilities());
+            let values = model.sample(class, &mut random).map_err(raise)?;
+            Ok((class, values.iter().zip(columns).map(cell).collect::<PyResult<_>>()?))
+        };
+        (0..rows).map(row).collect()
+    }
+
+    /// Writes a model file, as the program does.
+    fn save(&self, path: std::path::PathBuf) -> PyResult<()> {
+        self.model.save(path).map_err(raise)
+    }
+
+    /// Reads a model file, of this package or of the program.
+    #[staticmethod]
+    fn load(path: std::path::PathBuf) -> PyResult<Self> {
+        Ok(Model { model: learn::Model::load(path).map_err(raise)?, source: None, compared: Vec::new() })
+    }
+
+    /// The bytes of the model file, and of what it was fitted from.
+    #[allow(clippy::type_complexity)]
+    fn __getstate__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<(String, String, Bound<'py, PyBytes>)>, Vec<(String, f64)>)> {
+        let model = PyBytes::new(py, &self.model.to_bytes().map_err(raise)?);
+        let source = match &self.source {
+            None => None,
+            Some(source) => {
+                let options =
+                    serde_json::to_string(&source.options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+                Some((source.kind.clone(), options, PyBytes::new(py, &source.statistics.to_bytes().map_err(raise)?)))
+            }
+        };
+        Ok((model, source, self.compared.clone()))
+    }
+
+    /// From what `__getstate__` gives.
+    #[staticmethod]
+    fn from_state(
+        model: &[u8],
+        source: Option<(String, String, Vec<u8>)>,
+        compared: Vec<(String, f64)>,
+    ) -> PyResult<Self> {
+        let model = learn::Model::from_bytes(model).map_err(raise)?;
+        let source = match source {
+            None => None,
+            Some((kind, options, statistics)) => {
+                let options = serde_json::from_str(&options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+                Some(Source { kind, options, statistics: Statistics::from_bytes(&statistics).map_err(raise)? })
+            }
+        };
+        Ok(Model { model, source, compared })
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let state = slf.get().__getstate__(slf.py())?;
+        Ok((slf.get_type().getattr("from_state")?, state.into_pyobject(slf.py())?.into_any()))
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+}

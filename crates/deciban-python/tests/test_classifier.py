@@ -1,0 +1,264 @@
+"""`deciban.Classifier`: the same answers whatever the table is made of, laws, files, copies and errors."""
+
+import copy
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.naive_bayes import MultinomialNB as SklearnMultinomial
+
+import deciban
+from deciban import Classifier, NotFittedError
+from deciban.sklearn import GaussianNB, LinearDiscriminantAnalysis
+
+RNG = np.random.default_rng(3)
+N = 400
+Y = np.array(["no", "yes", "maybe"])[RNG.integers(0, 3, N)]
+X = RNG.normal(size=(N, 3)) + (Y == "yes")[:, None] * [1.0, 0.5, 0.0] - (Y == "maybe")[:, None] * [0.0, 1.0, 1.0]
+JOB = np.where(RNG.random(N) < 0.3 + 0.4 * (Y == "yes"), "cook", np.where(RNG.random(N) < 0.5, "judge", "none"))
+MIXED = {"a": X[:, 0], "n": RNG.poisson(3, N), "flag": RNG.random(N) < 0.4 + 0.3 * (Y == "no"), "job": JOB}
+
+
+def tables(columns):
+    """One table in every make."""
+    pandas = pd.DataFrame(columns)
+    return {
+        "dict": columns,
+        "pandas": pandas,
+        "categorical": pandas.astype({"job": "category"}) if "job" in columns else pandas,
+        "polars": pl.DataFrame(columns),
+        "arrow": pa.table(columns),
+    }
+
+
+def test_a_table_is_a_table():
+    model = Classifier("naive-bayes").fit(MIXED, Y)
+    expected = model.evidence(MIXED)
+    assert expected.shape == (N, 3) and np.isfinite(expected).all()
+    for name, table in tables(MIXED).items():
+        again = Classifier("naive-bayes").fit(table, pd.Series(Y) if name == "pandas" else Y)
+        assert_array_equal(again.classes_, ["maybe", "no", "yes"], err_msg=name)
+        assert_allclose(again.evidence(table), expected, rtol=1e-12, err_msg=name)
+        assert_allclose(model.evidence(table), expected, rtol=1e-12, err_msg=name)
+    kinds = {name: kind for name, kind, _ in model._model.columns}
+    assert kinds == {"a": "number", "n": "number", "flag": "category", "job": "category"}
+    # Columns are found by their names, wherever they stand.
+    assert_allclose(model.evidence(pd.DataFrame(MIXED)[["job", "a", "flag", "n"]]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "i8", ">f8", "f2", ">i4"])
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+def test_arrays_of_any_layout(dtype, order):
+    whole = RNG.integers(0, 9, (N, 3))
+    expected = Classifier("gaussian").fit(whole.astype(float), Y).predict_proba(whole.astype(float))
+    if order == "strided":
+        array = np.zeros((2 * N, 7), dtype=dtype)[::-2, ::-3]
+        array[:] = whole
+    else:
+        array = np.array(whole, dtype=dtype, order=order)
+    assert_allclose(Classifier("gaussian").fit(array, Y).predict_proba(array), expected, rtol=1e-9)
+
+
+def test_missing_cells_say_nothing_in_every_make():
+    cells = {"a": X[:5, 0].copy(), "job": np.array(["cook", None, "judge", "fool", "cook"], dtype=object)}
+    cells["a"][0] = np.nan
+    model = Classifier("naive-bayes").fit({"a": MIXED["a"], "job": JOB}, Y)
+    alone = {name: Classifier("naive-bayes").fit({name: MIXED[name]}, Y) for name in ("a", "job")}
+    by_hand = alone["a"].evidence({"a": cells["a"]}) + alone["job"].evidence({"job": cells["job"]})
+    assert_allclose(alone["a"].evidence({"a": [np.nan]}), [[0, 0, 0]])
+    for name, table in tables(cells).items():
+        assert_allclose(model.evidence(table), by_hand, rtol=1e-12, err_msg=name)
+    listed = Classifier("naive-bayes").fit({"a": [None, 1, 2, 4, 6]}, list("aaabb"))
+    assert_allclose(listed.evidence({"a": [None, 1]})[0], [0, 0], atol=1e-15)
+    assert listed._model.columns == [("a", "number", [])]
+    nulls = pa.table({"a": pa.array([None, 1.0]), "job": pa.array([None, "cook"])})
+    assert_allclose(model.evidence(nulls)[0], [0, 0, 0], atol=1e-15)
+
+
+def test_the_same_as_the_drop_ins():
+    tied = Classifier("gaussian", covariance="tied").fit(X, Y)
+    assert_allclose(tied.predict_proba(X), LinearDiscriminantAnalysis().fit(X, Y).predict_proba(X), rtol=1e-9)
+    diagonal = Classifier("gaussian", covariance="diagonal").fit(X, Y)
+    assert_allclose(diagonal.predict_proba(X), GaussianNB(var_smoothing=0).fit(X, Y).predict_proba(X), rtol=1e-9)
+    counts = sp.csr_matrix(RNG.poisson(0.3, (N, 40)).astype(float))
+    words = Classifier("multinomial").fit(counts, Y)
+    assert_allclose(words.predict_proba(counts), SklearnMultinomial().fit(counts, Y).predict_proba(counts), rtol=1e-9)
+
+
+def test_prior_and_costs():
+    model = Classifier("gaussian", prior={"no": 0.5, "yes": 0.25, "maybe": 0.25}).fit(X, Y)
+    evidence = model.evidence(X)
+    joint = evidence + np.log([0.25, 0.5, 0.25])
+    expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    assert_allclose(model.predict_log_proba(X), expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.log_density(X), np.logaddexp.reduce(joint, axis=1), rtol=1e-12)
+    assert_array_equal(model.predict(X, prior="uniform"), model.classes_[evidence.argmax(axis=1)])
+    assert_array_equal(model.decide(X), model.predict(X))
+    matrix = RNG.random((3, 3))
+    risks = np.exp(expected) @ matrix.T
+    assert_array_equal(model.decide(X, costs=matrix), model.classes_[risks.argmin(axis=1)])
+    rejected = model.decide(X, reject=0.2) == "reject"
+    assert_array_equal(rejected, 1 - np.exp(expected).max(axis=1) > 0.2)
+    for wrong in ("none", [0.5, 0.5], [0.5, 0.6, 0.2], {"perhaps": 1.0}, [np.nan, 0.5, 0.5]):
+        with pytest.raises(ValueError, match="prior"):
+            model.predict_proba(X, prior=wrong)
+    for wrong in ([[1, 2]], {("no", "perhaps"): 2}, np.full((3, 3), np.inf)):
+        with pytest.raises(ValueError, match="cost"):
+            model.decide(X, costs=wrong)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "naive-bayes"])
+def test_rows_add_and_subtract(name):
+    table = X if name == "gaussian" else pd.DataFrame(MIXED)
+    part = lambda rows: table[rows] if name == "gaussian" else table.iloc[rows]  # noqa: E731
+    first, second = np.arange(0, 150), np.arange(150, N)
+    whole = Classifier(name).fit(table, Y)
+    parts = Classifier(name).fit(part(first), Y[first]).partial_fit(part(second), Y[second])
+    assert_allclose(parts.evidence(table), whole.evidence(table), rtol=1e-8, atol=1e-10)
+    a, b = Classifier(name).fit(part(first), Y[first]), Classifier(name).fit(part(second), Y[second])
+    expected = a.evidence(table)
+    assert_allclose(a.merge(b).evidence(table), whole.evidence(table), rtol=1e-8, atol=1e-10)
+    assert_allclose(a.forget(b).evidence(table), expected, rtol=1e-6, atol=1e-8)
+    with pytest.raises(ValueError, match="no statistics"):
+        Classifier("logistic").fit(table, Y).partial_fit(table, Y)
+
+
+def test_families_and_bins():
+    positive = {"a": np.exp(X[:, 0]), "b": np.exp(X[:, 1])}
+    every = Classifier("naive-bayes", family="log-normal").fit(positive, Y)
+    each = Classifier("naive-bayes", family={"a": "log-normal", "b": "log-normal"}).fit(positive, Y)
+    assert_allclose(every.evidence(positive), each.evidence(positive), rtol=1e-12)
+    # A log-normal is a normal of the logarithm, with the logarithm's slope.
+    normal = Classifier("naive-bayes").fit({"a": X[:, 0], "b": X[:, 1]}, Y).evidence({"a": X[:, 0], "b": X[:, 1]})
+    assert_allclose(every.evidence(positive), normal - X[:, :2].sum(axis=1, keepdims=True), rtol=1e-9)
+    assert Classifier("tree", bins={"a": [0.5, 1.0]}).fit(positive, Y).predict(positive).shape == (N,)
+
+
+def test_weights_are_repetitions():
+    weights = RNG.integers(0, 4, N)
+    repeated = Classifier("gaussian").fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights))
+    weighted = Classifier("gaussian").fit(X, Y, sample_weight=weights)
+    assert_allclose(weighted.evidence(X), repeated.evidence(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "naive-bayes", "bernoulli", "table", "tree", "logistic", "least-squares", "auto"])
+def test_every_model_is_kept(name, tmp_path):
+    table = {"a": X[:, 0], "b": X[:, 1]}
+    model = Classifier(name).fit(table, Y)
+    expected = model.evidence(table)
+    model.save(tmp_path / "m.deciban")
+    for other in (Classifier.load(tmp_path / "m.deciban"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert_array_equal(other.evidence(table), expected)
+        assert_array_equal(other.classes_, model.classes_)
+    told = model.explain({"a": X[:3, 0], "b": X[:3, 1]})
+    ledger = np.array([sum(entry["evidence"] for entry in row) for row in told])
+    difference = expected[:3] - ledger
+    assert_allclose(difference - difference[:, :1], 0, atol=1e-9)
+    assert (name == "auto") == bool(model.compared_)
+
+
+def test_a_sample_has_the_distribution():
+    cells, labels = Classifier("naive-bayes").fit({"a": X[:, 0], "job": JOB}, Y).sample(20_000, seed=5)
+    assert abs(np.mean(labels == "yes") - np.mean(Y == "yes")) < 0.02
+    assert abs(np.mean(cells["job"] == "cook") - np.mean(JOB == "cook")) < 0.02
+    assert abs(cells["a"].mean() - X[:, 0].mean()) < 0.05
+    with pytest.raises(ValueError, match="rows given classes"):
+        Classifier("logistic").fit(X, Y).sample(3)
+
+
+def test_labels_of_any_type():
+    for labels in (np.where(Y == "yes", 7, -2), np.where(Y == "yes", 0.5, 1.0), Y == "yes", pd.Categorical(Y)):
+        model = Classifier("gaussian").fit(X, labels)
+        assert set(np.unique(model.predict(X))) <= set(np.asarray(labels).tolist())
+    unlabelled = np.where(np.arange(N) % 2, Y.astype(object), None)
+    half = Classifier("gaussian").fit(X, unlabelled)
+    assert_allclose(half.evidence(X), Classifier("gaussian").fit(X[1::2], Y[1::2]).evidence(X), rtol=1e-9)
+
+
+def test_errors_are_those_of_python():
+    with pytest.raises(NotFittedError):
+        Classifier().predict(X)
+    with pytest.raises(ValueError, match="no option of model .gaussian"):
+        Classifier("gaussian", pseudo_count=1).fit(X, Y)
+    with pytest.raises(ValueError, match="unknown field `colour`"):
+        Classifier("gaussian", colour="red").fit(X, Y)
+    with pytest.raises(ValueError, match="there is no `gausian`"):
+        Classifier("gausian").fit(X, Y)
+    with pytest.raises(ValueError, match="drop columns with ignore, or regularise with shrinkage auto"):
+        Classifier("gaussian").fit(np.hstack([X, X]), Y)
+    with pytest.raises(ValueError, match="lacks the column 'n'"):
+        Classifier("naive-bayes").fit(MIXED, Y).predict({"a": [1.0]})
+    with pytest.raises(ValueError, match="infinite"):
+        Classifier("gaussian").fit(np.where(X > 1, np.inf, X), Y)
+    with pytest.raises(ValueError, match="is no flag"):
+        Classifier("naive-bayes", flag="job").fit(MIXED, Y)
+    with pytest.raises(ValueError, match="there is no column 'z'"):
+        Classifier("naive-bayes", ignore=["z"]).fit(MIXED, Y)
+    with pytest.raises(FileNotFoundError):
+        Classifier.load("/nowhere/m.deciban")
+    with pytest.raises(TypeError):
+        Classifier("gaussian", pca=object()).fit(X, Y)
+
+
+def test_threads_and_the_interpreter_lock():
+    big = RNG.normal(size=(300_000, 20))
+    y = RNG.integers(0, 2, len(big))
+    one, two = (Classifier("gaussian", n_jobs=n).fit(big, y).evidence(big[:1000]) for n in (1, 2))
+    assert_array_equal(one, two)
+    with pytest.raises(ValueError, match="n_jobs"):
+        Classifier("gaussian", n_jobs=0).fit(big, y)
+    # Another thread of Python runs meanwhile.
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    for _ in range(500):
+        start = time.perf_counter()
+        Classifier("gaussian").fit(big, y)
+        end = time.perf_counter()
+        if any(start < t < end for t in ticks):
+            break
+    else:
+        pytest.fail("no other thread ran during 500 fits")
+    done.set()
+    thread.join()
+
+
+def test_ctrl_c_stops_a_long_fit():
+    code = """
+import numpy as np, deciban, sys
+x = np.random.default_rng(0).normal(size=(400_000, 60))
+y = np.random.default_rng(1).integers(0, 5, len(x))
+print("ready", flush=True)
+try:
+    while True:
+        deciban.Classifier("logistic", weight_decay=1e-9).fit(x, y)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    # It takes a fraction of a second; the limit is for machines that do much else.
+    told, _ = child.communicate(timeout=60)
+    assert told == "stopped\n"
+
+
+def test_the_names_of_the_package():
+    assert set(deciban.__all__) == {"Classifier", "NotFittedError", "decide", "evaluate"}
