@@ -74,8 +74,11 @@ impl CrossValidation {
         }
         let kin: Vec<Vec<usize>> = kin.into_values().collect();
         let tasks: Vec<(usize, usize)> = (0..kin.len()).flat_map(|k| (0..folds.len()).map(move |f| (k, f))).collect();
+        // Covariances of their own take a decomposition for each class, shared ones only one: threads take
+        // turns, one task at a time.
         let told: Vec<Result<Vec<f64>>> = tasks
             .par_iter()
+            .with_max_len(1)
             .map(|&(k, f)| {
                 let members = &kin[k];
                 match single_gaussian(&candidates[members[0]], &shared, members[0]) {
