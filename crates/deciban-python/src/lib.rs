@@ -12,6 +12,7 @@ mod model;
 mod score;
 mod statistics;
 mod table;
+mod transform;
 mod work;
 
 /// The compiled half of deciban.
@@ -31,4 +32,6 @@ mod _core {
     use super::statistics::Statistics;
     #[pymodule_export]
     use super::table::{Codes, Table};
+    #[pymodule_export]
+    use super::transform::{discretise, gaussianise};
 }

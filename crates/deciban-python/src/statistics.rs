@@ -4,6 +4,7 @@ use deciban::engine::Memory;
 use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::family::{AnyFamily, AnyStatistic};
 use deciban::learn::{Block, Summarise};
+use deciban::transform::Step;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -133,6 +134,33 @@ impl Statistics {
         }
         let [weight, mean, scatter] = parts.map(|part| to_numpy(py, &part, &[blocks.len(), width]));
         Ok([weight?, mean?, scatter?])
+    }
+
+    /// Of moments: W (outputs × inputs) and c of the map z = W (x − c) that `step` names: "pca" or "lda" with `n`
+    /// outputs, or "standardise".
+    fn linear_map<'py>(
+        &self,
+        py: Python<'py>,
+        step: &str,
+        n: usize,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let step = match step {
+            "pca" => Step::Pca(n),
+            "lda" => Step::Lda(n),
+            "standardise" => Step::Standardise,
+            _ => return Err(PyTypeError::new_err(format!("there is no map {step:?}"))),
+        };
+        let mut classes = Vec::new();
+        for block in self.0.summary().block(0).map_err(raise)? {
+            match block {
+                AnyStatistic::Gaussian(GaussianStatistic::Full(moments)) => classes.push(moments),
+                _ => return Err(PyTypeError::new_err("these statistics are no moments")),
+            }
+        }
+        let map = step.fit(&classes, &self.0.schema().names()).map_err(raise)?;
+        let (weights, centre) = map.parts();
+        let w = to_numpy(py, weights.data(), &[map.outputs(), map.inputs()])?;
+        Ok((w, to_numpy(py, centre, &[centre.len()])?))
     }
 
     /// Of moments: means (classes × columns) and scatters (classes × columns × columns).

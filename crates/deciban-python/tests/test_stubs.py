@@ -41,5 +41,5 @@ def declared(tree, prefix):
 
 
 def test_there_are_stubs():
-    assert {path.stem for path in STUBS} == {"__init__", "_classifier", "decide", "evaluate"}
+    assert {path.stem for path in STUBS} == {"__init__", "_classifier", "decide", "evaluate", "transform"}
     assert (Path(deciban.__file__).parent / "py.typed").exists()
