@@ -117,12 +117,17 @@ impl Scorer {
     }
 }
 
+/// One exponential a class; where all are impossible the posterior is 0/0, and NaN.
 fn normalise(row: &mut [f64], output: Output) {
-    let total = log_sum_exp(row);
-    match output {
-        Output::Posterior => row.iter_mut().for_each(|s| *s = (*s - total).exp()),
-        _ => row.iter_mut().for_each(|s| *s -= total),
+    if output == Output::LogPosterior {
+        let total = log_sum_exp(row);
+        row.iter_mut().for_each(|s| *s -= total);
+        return;
     }
+    let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    row.iter_mut().for_each(|s| *s = (*s - most).exp());
+    let share = row.iter().sum::<f64>().recip();
+    row.iter_mut().for_each(|p| *p *= share);
 }
 
 fn rows_of(array: &Array) -> PyResult<Vec<Vec<f64>>> {
