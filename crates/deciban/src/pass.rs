@@ -79,6 +79,7 @@ pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
         (crate::learn::Summarise::NAME, make::<crate::learn::Summarise> as Make),
         (crate::learn::Differentiate::NAME, make::<crate::learn::Differentiate> as Make),
         (crate::learn::Bend::NAME, make::<crate::learn::Bend> as Make),
+        (crate::learn::Scale::NAME, make::<crate::learn::Scale> as Make),
         (crate::learn::Causes::NAME, make::<crate::learn::Causes> as Make),
         (crate::statistic::Sketch::NAME, make::<crate::statistic::Sketch> as Make),
         (crate::select::Draw::NAME, make::<crate::select::Draw> as Make),

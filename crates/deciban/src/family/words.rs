@@ -7,6 +7,7 @@
 
 use crate::data::{Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
+use crate::numerics::vectorised;
 
 /// Some rows of a column of texts.
 pub(super) type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
@@ -73,8 +74,12 @@ impl WordTable<'_> {
 }
 
 fn are_counts(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
+    let mut all = true;
     // Without an early end, so that it runs in lanes.
-    counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (0.0..f64::INFINITY).contains(&x))
+    vectorised!(for &x in counts {
+        all &= (0.0..f64::INFINITY).contains(&f(x));
+    });
+    all
 }
 
 /// Σ_j f(x_j) and Σ_j f(x_j) t_j of one row. A function of its own: its sums stay in registers.
@@ -209,7 +214,11 @@ impl Tally {
     /// Whether a row's counts are integers that the cells have room for.
     fn takes(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
         let fits = |x: f64| (0.0..=Self::MOST).contains(&x) & ((x + Self::SHIFT) - Self::SHIFT == x);
-        counts.iter().fold(true, |all, &x| all & fits(f(x)))
+        let mut all = true;
+        vectorised!(for &x in counts {
+            all &= fits(f(x));
+        });
+        all
     }
 
     /// Adds a row whose counts it takes; tells a word of too high a number.
@@ -221,7 +230,11 @@ impl Tally {
         f: impl Fn(f64) -> f64,
         most: usize,
     ) -> std::result::Result<(), u32> {
-        if words.iter().fold(0, |most, &word| word.max(most)) as usize >= self.cells.len() {
+        let mut highest = 0;
+        vectorised!(for &word in words {
+            highest = word.max(highest);
+        });
+        if highest as usize >= self.cells.len() {
             self.grow(words, most)?;
         }
         let cells = &mut self.cells[..];
@@ -249,6 +262,10 @@ impl Tally {
 
     /// Hands on what it has, and begins anew.
     fn empty(&mut self, mut add: impl FnMut(usize, f64, f64)) {
+        // The last word first: sums that grow do so once.
+        if let Some(last) = self.cells.len().checked_sub(1) {
+            add(last, 0.0, 0.0);
+        }
         for (j, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| **cell > 0) {
             add(j, f64::from(*cell / Self::ROW), f64::from(*cell % Self::ROW));
             *cell = 0;

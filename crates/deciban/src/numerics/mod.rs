@@ -28,6 +28,18 @@ pub fn all_finite(x: &[f64]) -> bool {
     vectorised!(x.iter().fold(true, |all, x| all & x.is_finite()))
 }
 
+/// The least of them; ∞ of none.
+pub fn least(x: &[f64]) -> f64 {
+    let (chunks, last) = x.as_chunks::<8>();
+    let mut least = [f64::INFINITY; 8];
+    vectorised!(for x in chunks {
+        for k in 0..8 {
+            least[k] = if x[k] < least[k] { x[k] } else { least[k] };
+        }
+    });
+    least.iter().chain(last).copied().fold(f64::INFINITY, f64::min)
+}
+
 /// Runs a loop with the widest vector instructions of the machine it is on. The functions it calls must be
 /// `#[inline(always)]`, so that they are compiled once for each set of instructions.
 macro_rules! vectorised {

@@ -116,10 +116,9 @@ impl Design for InPlace<'_> {
         out.resize(self.rows(), features + 1);
         match self {
             InPlace::Numbers { x, centre, scale } => {
-                for i in 0..x.rows() {
-                    for (j, x) in x.row(i).iter().enumerate() {
-                        out.column_mut(j)[i] = by[i] * scale[j] * (x - centre[j]);
-                    }
+                for (j, (c, s)) in centre.iter().zip(*scale).enumerate() {
+                    let column = out.column_mut(j).iter_mut().zip(by);
+                    column.enumerate().for_each(|(i, (o, by))| *o = by * s * (x.row(i)[j] - c));
                 }
             }
             InPlace::Text { counts, rows, words } => {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::{dot, lanes, ln_normal_cdf, log_sum_exp, softplus, vectorised};
+use crate::numerics::{dot, lanes, least, ln_normal_cdf, log_sum_exp, softplus, vectorised};
 
 /// How a score becomes a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +39,12 @@ impl Link {
     /// Scores become w ∂ℓ/∂z and `curvature` w ∂²ℓ/∂z²; returns the loss and the least margin. A row
     /// without a label has the weight 0.
     pub fn residuals(self, z: &mut [f64], labels: &[u32], weights: &[f64], curvature: &mut [f64]) -> (f64, f64) {
-        let sign = |label: u32| if label == 1 { 1.0 } else { -1.0 };
-        let margins = z.iter().zip(labels).zip(weights).filter(|(_, w)| **w > 0.0);
-        let margin = margins.map(|((z, &label), _)| sign(label) * z).fold(f64::INFINITY, f64::min);
         let mut losses = vec![0.0; z.len()];
+        vectorised!(for (((m, z), &label), w) in losses.iter_mut().zip(z.iter()).zip(labels).zip(weights) {
+            let margin = if label == 1 { *z } else { -z };
+            *m = if *w > 0.0 { margin } else { f64::INFINITY };
+        });
+        let margin = least(&losses);
         let cells = losses.iter_mut().zip(z.iter_mut()).zip(curvature).zip(labels).zip(weights);
         match self {
             Link::Logit => vectorised!({

@@ -11,12 +11,14 @@ mod in_place;
 mod link;
 mod model;
 pub(crate) mod rowset;
+mod scale;
 mod sgd;
 pub(crate) mod solve;
 
 pub use derivatives::{Bend, Differentiate};
 pub use link::Link;
 pub use model::{Coefficient, Fit, LogisticModel};
+pub use scale::Scale;
 pub use sgd::Descent;
 
 use serde::{Deserialize, Serialize};
@@ -24,15 +26,13 @@ use serde::{Deserialize, Serialize};
 use self::derivatives::outputs;
 use self::features::Features;
 use self::solve::{Curvature, Limits, Objective, Point, Solution};
-use super::{Block, Learner, Summarise};
+use super::Learner;
 use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::family::gaussian::{Gaussian, GaussianStatistic, Structure};
-use crate::family::{AnyFamily, AnyStatistic};
 use crate::numerics::{Matrix, dot};
 use crate::posterior::Prior;
-use crate::statistic::{ColumnMoments, Statistic};
+use crate::statistic::ColumnMoments;
 
 /// How the optimum is found; all lead to the same one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,25 +128,12 @@ impl Logistic {
         if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
             return Err(Error::parameter("--hashed-bits", "a linear model names its words: drop the option"));
         }
-        let columns = schema.columns().to_vec();
-        let numbers: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].is_numeric()).collect();
-        let family = AnyFamily::Gaussian(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() });
-        let block = Block::new(numbers.clone(), &columns, family);
-        let blocks = if numbers.is_empty() { Vec::new() } else { vec![block] };
-        let summary = engine.run(&Summarise { blocks, folds: 1, seed: 0 })?;
-        let mut total = ColumnMoments::empty(numbers.len());
-        if !numbers.is_empty() {
-            for class in summary.block(0)? {
-                if let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = &class {
-                    total.merge(moments)?;
-                }
-            }
-        }
+        let scales = engine.run(&Scale::new(schema.columns()))?;
         let schema = engine.schema()?;
-        let mut weights = summary.weights();
+        let mut weights = scales.weights.clone();
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
-        Ok(Start { schema, weights, rows: summary.rows().iter().sum(), numbers: total })
+        Ok(Start { schema, weights, rows: scales.rows, numbers: scales.numbers() })
     }
 
     fn features(&self, start: &Start) -> Result<Features> {
