@@ -48,7 +48,8 @@ fn coefficients_equal_those_of_scikit_learn() {
             let d = table.columns.len();
             for solver in [Solver::Auto, Solver::Newton, Solver::Lbfgs] {
                 let model = learn(&Logistic { solver, ..plain(decay) }, table);
-                let found = weights(&model);
+                let (found, most) = (weights(&model), expected["gradient"].as_f64().unwrap());
+                assert!(model.fit().gradient_norm <= most, "{name} {solver:?}: {}", model.fit().gradient_norm);
                 for k in 0..outputs {
                     for j in 0..d {
                         let (a, b) = (found[j * outputs + k], coef[k * d + j]);

@@ -263,7 +263,7 @@ impl Tally {
     /// Hands on what it has, and begins anew.
     fn empty(&mut self, mut add: impl FnMut(usize, f64, f64)) {
         // The last word first: sums that grow do so once.
-        if let Some(last) = self.cells.len().checked_sub(1) {
+        if let Some(last) = self.cells.iter().rposition(|cell| *cell > 0) {
             add(last, 0.0, 0.0);
         }
         for (j, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| **cell > 0) {
