@@ -7,7 +7,6 @@
 
 use crate::data::{Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
-use crate::numerics::vectorised;
 
 /// Some rows of a column of texts.
 pub(super) type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
@@ -74,12 +73,8 @@ impl WordTable<'_> {
 }
 
 fn are_counts(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
-    let mut all = true;
     // Without an early end, so that it runs in lanes.
-    vectorised!(for &x in counts {
-        all &= (0.0..f64::INFINITY).contains(&f(x));
-    });
-    all
+    counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (0.0..f64::INFINITY).contains(&x))
 }
 
 /// Σ_j f(x_j) and Σ_j f(x_j) t_j of one row. A function of its own: its sums stay in registers.
@@ -214,11 +209,7 @@ impl Tally {
     /// Whether a row's counts are integers that the cells have room for.
     fn takes(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
         let fits = |x: f64| (0.0..=Self::MOST).contains(&x) & ((x + Self::SHIFT) - Self::SHIFT == x);
-        let mut all = true;
-        vectorised!(for &x in counts {
-            all &= fits(f(x));
-        });
-        all
+        counts.iter().fold(true, |all, &x| all & fits(f(x)))
     }
 
     /// Adds a row whose counts it takes; tells a word of too high a number.
@@ -230,11 +221,7 @@ impl Tally {
         f: impl Fn(f64) -> f64,
         most: usize,
     ) -> std::result::Result<(), u32> {
-        let mut highest = 0;
-        vectorised!(for &word in words {
-            highest = word.max(highest);
-        });
-        if highest as usize >= self.cells.len() {
+        if words.iter().fold(0, |most, &word| word.max(most)) as usize >= self.cells.len() {
             self.grow(words, most)?;
         }
         let cells = &mut self.cells[..];
