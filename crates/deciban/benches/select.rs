@@ -4,12 +4,11 @@
 //! GridSearchCV over the same grid (QDA's reg_param, LDA's shrinkage).
 //!
 //! `cargo bench -p deciban --bench select` (the peer needs scikit-learn: name a Python that has it in
-//! `DECIBAN_PYTHON`, `python3` unless told). The peer runs every tenth candidate, and its time is
-//! multiplied: the whole would take minutes. Runs of the two sides alternate and the best of each
+//! `DECIBAN_PYTHON`, `python3` unless told). Runs of the two sides alternate and the best of each
 //! counts; read the ratios, not the seconds.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+mod peer;
+
 use std::time::Instant;
 
 use deciban::data::{Batch, Schema};
@@ -18,48 +17,16 @@ use deciban::family::gaussian::{Gaussian, Strength, Structure};
 use deciban::learn::{Classifier, Generative, Statistics, Summarise};
 use deciban::numerics::Random;
 use deciban::select::{Candidate, CrossValidation, Folded, Folds, View};
+use peer::Peer;
 
 const ROWS: usize = 50_000;
 const COLUMNS: usize = 30;
 const CLASSES: usize = 5;
 /// Strengths of shrinkage per structure.
 const GRID: usize = 30;
-/// The peer runs one candidate of so many.
-const PART: usize = 10;
 const ROUNDS: usize = 5;
 /// Repetitions of what is short, in each round.
 const SHORT: usize = 8;
-
-struct Peer(Child);
-
-impl Peer {
-    fn start() -> Peer {
-        let python = std::env::var("DECIBAN_PYTHON").unwrap_or("python3".into());
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/selection.py");
-        let sizes = [ROWS, COLUMNS, CLASSES, GRID, PART].map(|n| n.to_string());
-        let child = Command::new(python)
-            .arg(script)
-            .args(sizes)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a Python with scikit-learn: name it in DECIBAN_PYTHON");
-        Peer(child)
-    }
-
-    fn time(&mut self, job: &str) -> f64 {
-        writeln!(self.0.stdin.as_mut().unwrap(), "{job}").unwrap();
-        let mut line = String::new();
-        BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        line.trim().parse().expect("seconds from the peer")
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-    }
-}
 
 /// Rows of correlated columns, a covariance and a mean for each class.
 fn rows() -> (Vec<f64>, Vec<u32>) {
@@ -102,7 +69,8 @@ fn main() {
     let pass = Summarise { blocks: plain.blocks().to_vec(), folds: 10, seed: 0 };
     let models: Vec<_> = candidates.iter().map(|c| c.learn(&engine).unwrap()).collect();
 
-    let mut peer = Peer::start();
+    let sizes = [ROWS, COLUMNS, CLASSES, GRID].map(|n| n.to_string());
+    let mut peer = Peer::start("selection", &sizes);
     let best = |seconds: &mut f64, new: f64| *seconds = seconds.min(new);
     let [mut statistics, mut scorings, mut compared, mut likelihood, mut qda, mut lda] = [f64::INFINITY; 6];
     for round in 0..ROUNDS {
@@ -125,8 +93,8 @@ fn main() {
         best(&mut compared, start.elapsed().as_secs_f64());
         assert_eq!((comparison.ranked().len(), comparison.ranked()[0].sums.rows), (2 * GRID, ROWS as f64));
         if round < 2 {
-            best(&mut qda, peer.time("qda"));
-            best(&mut lda, peer.time("lda"));
+            best(&mut qda, peer.run("qda").0);
+            best(&mut lda, peer.run("lda").0);
         }
     }
     let grid_search = qda + lda;
@@ -142,7 +110,7 @@ fn main() {
         likelihood / statistics
     );
     println!(
-        "GridSearchCV, n_jobs=2, one in {PART} scaled    {grid_search:8.1} s   theirs / ours        = {:6.1}  (at least 50)",
+        "GridSearchCV, n_jobs=2                      {grid_search:8.1} s   theirs / ours        = {:6.1}  (at least 50)",
         grid_search / compared
     );
 }
