@@ -136,20 +136,11 @@ impl Mixed {
     }
 }
 
-const STRUCTURES: [Structure; 6] = [
-    Structure::Full,
-    Structure::Tied,
-    Structure::Diagonal,
-    Structure::TiedDiagonal,
-    Structure::Spherical,
-    Structure::TiedSpherical,
-];
-
 #[test]
 fn gaussians_of_every_structure_estimator_and_projection() {
     let Some(wine) = common::wine().map(|t| t.select(&[0, 2, 4, 6, 9])) else { return };
     let rows = wine.filter(|i| i % 7 == 0);
-    for covariance in STRUCTURES {
+    for (_, covariance) in Structure::ALL {
         for estimator in [Estimator::Ml, Estimator::Bayes] {
             for steps in [vec![], vec![Step::Standardise], vec![Step::Standardise, Step::Pca(3)], vec![Step::Lda(2)]] {
                 let what = format!("{covariance:?} {estimator:?} {steps:?}");

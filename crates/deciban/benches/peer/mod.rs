@@ -21,11 +21,17 @@ impl Peer {
         Peer(child)
     }
 
-    /// The seconds of a job, and what else it tells.
-    pub fn run(&mut self, job: &str) -> (f64, Vec<f64>) {
+    /// What it answers to a job: one line.
+    pub fn ask(&mut self, job: &str) -> String {
         writeln!(self.0.stdin.as_mut().unwrap(), "{job}").unwrap();
         let mut line = String::new();
         BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        line
+    }
+
+    /// The seconds of a job, and what else it tells.
+    pub fn run(&mut self, job: &str) -> (f64, Vec<f64>) {
+        let line = self.ask(job);
         let mut numbers = line.split_whitespace().map(|x| x.parse().expect("numbers from the peer"));
         (numbers.next().expect("seconds from the peer"), numbers.collect())
     }
