@@ -34,4 +34,8 @@ mod _core {
     use super::table::{Codes, Table};
     #[pymodule_export]
     use super::transform::{discretise, gaussianise};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

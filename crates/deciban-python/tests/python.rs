@@ -1,19 +1,32 @@
-//! Runs the tests of the Python package, which are written in Python, with the extension module that cargo
-//! has just built: no compiler runs a second time, and the second run of this test takes seconds.
+//! The wheel, built as `pip install` builds it, and the tests in Python with it.
 //!
 //! The interpreter is `DECIBAN_PYTHON`, or `python3`. What the tests need (`requirements.txt`) is installed
-//! into `target/python/venv`, once for each version of that list.
+//! into `target/python/venv`, once for each version of that list. maturin builds in cargo's own target folder,
+//! with the same features and the same configuration of PyO3, so that nothing but this crate is compiled for it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
-/// `target/`, and in it the folder where cargo puts the libraries that tests link with.
-fn target() -> (PathBuf, PathBuf) {
-    let test = std::env::current_exe().expect("a test has a path");
-    // target/release/deps/python-0123456789abcdef
-    let deps = test.parent().expect("a folder").to_path_buf();
-    (deps.ancestors().nth(2).expect("target").to_path_buf(), deps)
+/// What the tests share: made once, by whichever comes first.
+static BUILT: LazyLock<Built> = LazyLock::new(Built::new);
+
+struct Built {
+    /// Where environments are.
+    folder: PathBuf,
+    /// The interpreter that has what `requirements.txt` lists.
+    python: PathBuf,
+    wheel: PathBuf,
+}
+
+fn crate_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn base() -> OsString {
+    std::env::var_os("DECIBAN_PYTHON").unwrap_or_else(|| "python3".into())
 }
 
 fn run(what: &str, command: &mut Command) {
@@ -23,65 +36,77 @@ fn run(what: &str, command: &mut Command) {
     println!("{}", told(&output.stdout));
 }
 
+fn pip(python: &Path) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
+    pip
+}
+
 /// The interpreter of an environment that has what `requirements.txt` lists.
-fn environment(target: &Path, tests: &Path) -> PathBuf {
-    let folder = target.join("python/venv");
+fn environment(folder: &Path) -> PathBuf {
+    let folder = folder.join("venv");
     let python = folder.join("bin/python");
-    let (wanted, done) = (tests.join("requirements.txt"), folder.join("requirements.txt"));
+    let (wanted, done) = (crate_folder().join("tests/requirements.txt"), folder.join("requirements.txt"));
     let list = fs::read_to_string(&wanted).expect("the list of requirements");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == list) {
         return python;
     }
-    let base = std::env::var_os("DECIBAN_PYTHON").unwrap_or_else(|| "python3".into());
-    run("making an environment", Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder));
-    let pip = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--disable-pip-version-check",
-        "--only-binary",
-        ":all:",
-        "-r",
-    ];
-    run("installing what the tests need", Command::new(&python).args(pip).arg(&wanted));
+    run("making an environment", Command::new(base()).args(["-m", "venv", "--clear"]).arg(&folder));
+    let install = ["install", "--no-compile", "--only-binary", ":all:", "-r"];
+    run("installing what the tests need", pip(&python).args(install).arg(&wanted));
     fs::write(done, list).expect("a note of what is installed");
     python
 }
 
-fn copy_sources(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder for the package");
-    for entry in fs::read_dir(from).expect("the Python sources") {
-        let path = entry.expect("an entry").path();
-        let copy = to.join(path.file_name().expect("a name"));
-        match path.extension().and_then(|e| e.to_str()) {
-            None if path.is_dir() && !path.ends_with("__pycache__") => copy_sources(&path, &copy),
-            Some("py" | "pyi" | "typed") => drop(fs::copy(&path, &copy).expect("a copy")),
-            _ => {}
-        }
+impl Built {
+    fn new() -> Self {
+        let test = std::env::current_exe().expect("a test has a path");
+        // target/release/deps/python-0123456789abcdef
+        let target = test.ancestors().nth(3).expect("target");
+        let folder = target.join("python");
+        let python = environment(&folder);
+
+        let wheels = folder.join("wheels");
+        let _ = fs::remove_dir_all(&wheels);
+        // maturin is a program beside the interpreter.
+        let beside = python.parent().expect("bin").to_path_buf();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&path)));
+        let mut build = pip(&python);
+        build.args(["wheel", "--no-cache-dir", "--no-build-isolation", "--no-deps", "-w"]).arg(&wheels);
+        build.arg(crate_folder()).env("PATH", path.expect("a path")).env("CARGO_TARGET_DIR", target);
+        run("building the wheel", &mut build);
+        let mut found = fs::read_dir(&wheels).expect("a folder with the wheel");
+        let wheel = found.next().expect("a wheel").expect("an entry").path();
+        Built { folder, python, wheel }
     }
 }
 
-/// A folder to import `deciban` from: the sources, and the library that cargo has built.
-fn package(target: &Path, deps: &Path, crate_: &Path) -> PathBuf {
-    let folder = target.join("python/lib");
-    let _ = fs::remove_dir_all(&folder);
-    copy_sources(&crate_.join("python/deciban"), &folder.join("deciban"));
-    let built = deps.join(format!("{}_core{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX));
-    fs::copy(&built, folder.join("deciban/_core.abi3.so")).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
-    folder
+/// In an environment that has nothing but NumPy besides.
+#[test]
+fn the_wheel_works_when_installed() {
+    let built = &*BUILT;
+    let clean = built.folder.join("clean");
+    run("making an environment", Command::new(base()).args(["-m", "venv", "--clear", "--without-pip"]).arg(&clean));
+    let python = clean.join("bin/python");
+    let list = fs::read_to_string(crate_folder().join("tests/requirements.txt")).expect("the list of requirements");
+    let numpy = list.lines().find(|line| line.starts_with("numpy==")).expect("a version of NumPy");
+    let install = ["install", "--only-binary", ":all:", numpy];
+    run("installing the wheel", pip(&built.python).arg("--python").arg(&python).args(install).arg(&built.wheel));
+    let mut check = Command::new(python);
+    // Not from the checkout: what is imported must be what is installed.
+    check.arg("-I").arg(crate_folder().join("tests/installed.py")).arg(&built.wheel).current_dir(&clean);
+    run("the installed package", &mut check);
 }
 
 #[test]
 fn the_tests_in_python_pass() {
-    let crate_ = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tests = crate_.join("tests");
-    let (target, deps) = target();
-    let python = environment(&target, &tests);
-    let package = package(&target, &deps, crate_);
-    let mut pytest = Command::new(python);
+    let built = &*BUILT;
+    let install = ["install", "--force-reinstall", "--no-deps", "--no-compile"];
+    run("installing the wheel", pip(&built.python).args(install).arg(&built.wheel));
+    let tests = crate_folder().join("tests");
+    let mut pytest = Command::new(&built.python);
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5"]).arg(&tests);
-    pytest.env("PYTHONPATH", package).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&tests);
+    pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&tests);
     run("pytest", &mut pytest);
 }

@@ -261,4 +261,4 @@ except KeyboardInterrupt:
 
 
 def test_the_names_of_the_package():
-    assert set(deciban.__all__) == {"Classifier", "NotFittedError", "decide", "evaluate", "transform"}
+    assert set(deciban.__all__) == {"Classifier", "NotFittedError", "__version__", "decide", "evaluate", "transform"}

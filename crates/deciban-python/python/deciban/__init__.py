@@ -7,5 +7,6 @@ used. `deciban.sklearn` has scikit-learn's classes under their own names; `decib
 
 from . import decide, evaluate, transform
 from ._classifier import Classifier, NotFittedError
+from ._core import __version__
 
-__all__ = ["Classifier", "NotFittedError", "decide", "evaluate", "transform"]
+__all__ = ["Classifier", "NotFittedError", "__version__", "decide", "evaluate", "transform"]

@@ -4,4 +4,6 @@ from . import transform as transform
 from ._classifier import Classifier as Classifier
 from ._classifier import NotFittedError as NotFittedError
 
-__all__ = ["Classifier", "NotFittedError", "decide", "evaluate", "transform"]
+__version__: str
+
+__all__ = ["Classifier", "NotFittedError", "__version__", "decide", "evaluate", "transform"]

@@ -3,6 +3,11 @@
 Changing the import line is enough: ``from deciban.sklearn import GaussianNB``.
 """
 
+try:
+    import sklearn as _peer  # noqa: F401
+except ImportError:
+    raise ImportError("deciban.sklearn derives from scikit-learn's classes: pip install scikit-learn") from None
+
 from ._categorical import CategoricalNB
 from ._discrete import BernoulliNB, ComplementNB, MultinomialNB
 from ._discriminant import LinearDiscriminantAnalysis
