@@ -19,10 +19,25 @@ FILES = [
 ]
 
 
+SINGULAR = "gives weights to classes with a singular covariance, which must be refused"
+
+#: Checks that a class does not pass, each for its reason; one that passes is an error too.
+CHECKS = {
+    "QuadraticDiscriminantAnalysis": {
+        "check_sample_weights_shape": SINGULAR,
+        "check_sample_weights_not_overwritten": SINGULAR,
+        "check_sample_weight_equivalence_on_dense_data": SINGULAR,
+    }
+}
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ours.__all__)
 def test_check_estimator(name):
-    check_estimator(getattr(ours, name)(), on_skip=None)
+    excepted = CHECKS.get(name, {})
+    found = check_estimator(getattr(ours, name)(), on_skip=None, expected_failed_checks=excepted)
+    failed = {check["check_name"] for check in found if check["status"] == "xfail"}
+    assert failed == set(excepted)
 
 
 def test_own_tests_of_scikit_learn():

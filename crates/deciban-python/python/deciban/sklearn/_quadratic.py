@@ -29,24 +29,19 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
 
     CHECKS = {}
     LEAST = 2
-    # Not a name in the signature of `fit`, where `check_estimator` would find it, and feed the weighted fit
-    # classes with a singular covariance, which QDA must refuse.
-    __metadata_request__fit = {"sample_weight": None}
-    __metadata_request__partial_fit = {"sample_weight": None, "classes": None}
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, **options):
-        """Learns from labelled rows; `sample_weight=` weighs them."""
-        sample_weight = only(options, "fit", "sample_weight")["sample_weight"]
+    def fit(self, X, y, sample_weight=None):
+        """Learns from labelled rows."""
         if not self._is_from_moments("sample_weight" if sample_weight is not None else None):
             return super().fit(X, y)
         return self._fit(X, y, sample_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, **options):
-        """Adds labelled rows, weighed by `sample_weight=`; the first call names all classes."""
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Adds labelled rows; the first call names all classes."""
         self._is_from_moments("partial_fit")
-        return self._add(X, y, classes, only(options, "partial_fit", "sample_weight")["sample_weight"])
+        return self._add(X, y, classes, sample_weight)
 
     def _finish(self, classes, rows, weight, means, scatters):
         if len(classes) < 2:
@@ -109,11 +104,3 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
         X = self._check_X(X)
         # scikit-learn leaves the constant of the density out.
         return self._write(X, self._own_log_prior(), "joint") + 0.5 * X.shape[1] * np.log(2 * np.pi)
-
-
-def only(options, method, *names):
-    """These options, None where they are not given; others are refused as Python would."""
-    strange = [name for name in options if name not in names]
-    if strange:
-        raise TypeError(f"QuadraticDiscriminantAnalysis.{method}() got an unexpected keyword argument {strange[0]!r}")
-    return {name: options.get(name) for name in names}
