@@ -147,13 +147,24 @@ impl Levels {
             return Ok(is as u32);
         }
         if self.fixed {
-            return self
-                .names
-                .find(Word::of(text))
+            let find = |text| self.names.find(Word::of(text));
+            let flag = || spellings(text).iter().find_map(|text| find(text.as_bytes()));
+            return find(text)
+                .or_else(flag)
                 .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
         let code = self.names.code(Word::of(text));
         if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
+    }
+}
+
+/// The ways in which programs write the flag that a text is; none of another text. So a model knows flags,
+/// whoever wrote them.
+fn spellings(text: &[u8]) -> &'static [&'static str] {
+    match text {
+        b"true" | b"True" | b"TRUE" => &["true", "True", "TRUE"],
+        b"false" | b"False" | b"FALSE" => &["false", "False", "FALSE"],
+        _ => &[],
     }
 }
 

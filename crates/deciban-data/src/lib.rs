@@ -41,6 +41,8 @@
 //!    stripe `i mod S`, and stripes are merged in order.
 //! 6. Where more runs are to come, blocks stay in memory if all of them fit a budget (`kept`).
 //!
+//! Tables that lie in memory as Arrow arrays have the same kinds, levels and words: [`kind_of`], [`read`].
+//!
 //! # To add a format
 //! Write a file with an `open` that returns a `Table`, and a `parse` that turns its chunks into cells;
 //! add a line each to `Chunk` and `open` in `table.rs`, and to [`Format`] and `sniff.rs`.
@@ -68,6 +70,7 @@ mod jsonl;
 mod kept;
 mod labels;
 mod layout;
+mod memory;
 mod names;
 mod number;
 mod options;
@@ -85,8 +88,10 @@ mod text;
 mod words;
 
 pub use files::{Files, peek_columns};
+pub use memory::{Cells, kind_of, read};
 pub use options::{Format, Options, Target, Vocabulary};
 pub use plan::Dates;
+pub use words::Words;
 
 #[cfg(test)]
 mod tests;

@@ -168,6 +168,19 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The plan that reads one column, which is of this kind.
+    pub fn of_column(name: &str, kind: Kind, options: &Options) -> Result<Plan> {
+        let vocabulary = options.vocabulary.clone();
+        vocabulary.check()?;
+        let mut plan = Plan { missing: Missing::new(&options.missing), vocabulary, ..Plan::default() };
+        plan.add(name, 0, !matches!(kind, Kind::Number | Kind::Count), String::new());
+        plan.slots[0].dates = Some(Dates::Days);
+        if kind == Kind::Text {
+            plan.slots[0].tokens = Some(Tokens::new(&options.tokeniser)?);
+        }
+        Ok(plan)
+    }
+
     /// The plan that reads every column as text, for inference.
     pub fn texts(names: &[String]) -> Plan {
         let mut plan = Plan { raw: names.to_vec(), positional: true, lossy: true, ..Plan::default() };

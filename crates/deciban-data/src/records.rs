@@ -1,6 +1,5 @@
-//! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers and
-//! booleans are numbers, dates and timestamps numbers of days, strings and dictionaries categories; nulls
-//! are missing.
+//! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers are numbers,
+//! dates and timestamps numbers of days, strings, dictionaries and booleans categories; nulls are missing.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -19,7 +18,7 @@ use crate::plan::Plan;
 pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
     let guess = by_type(array.data_type());
     match (&guess, texts(array)) {
-        (Guess::Category, Ok(texts)) if !matches!(array.data_type(), DataType::Dictionary(..)) => {
+        (Guess::Category, Ok(texts)) if !matches!(array.data_type(), DataType::Dictionary(..) | DataType::Boolean) => {
             let mut levels = Dictionary::default();
             let known = texts.iter().flatten().filter(|text| !missing.has(text.as_bytes()));
             let cells = known.map(|text| levels.code(Word::of(text.as_bytes()))).count();
@@ -32,10 +31,10 @@ pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
 fn by_type(data_type: &DataType) -> Guess {
     use DataType::*;
     match data_type {
-        Boolean | Null | Float16 | Float32 | Float64 => Guess::Number,
+        Null | Float16 | Float32 | Float64 => Guess::Number,
         Date32 | Date64 | Timestamp(..) => Guess::Date,
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Guess::Number,
-        Utf8 | LargeUtf8 | Utf8View => Guess::Category,
+        Utf8 | LargeUtf8 | Utf8View | Boolean => Guess::Category,
         Dictionary(_, values) if !matches!(by_type(values), Guess::Unsupported(_)) => Guess::Category,
         other => Guess::Unsupported(format!("the type {other}")),
     }
@@ -50,6 +49,16 @@ pub(crate) fn parse(batch: &RecordBatch, plan: &Plan, layout: &Layout) -> Parsed
         if let Err((row, message)) = push(array.as_ref(), *slot, &mut parsed, plan) {
             parsed.blame(row as u64, Some(&plan.slots[*slot].name), message);
         }
+    }
+    parsed
+}
+
+/// The cells of a plan's only column.
+pub(crate) fn parse_column(array: &dyn Array, plan: &Plan) -> Parsed {
+    let mut parsed = Parsed::new(plan, array.len());
+    (parsed.rows, parsed.line_count) = (array.len(), array.len() as u64);
+    if let Err((row, message)) = push(array, 0, &mut parsed, plan) {
+        parsed.blame(row as u64, None, message);
     }
     parsed
 }

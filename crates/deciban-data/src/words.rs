@@ -66,11 +66,11 @@ const FULL: usize = 256;
 
 /// The words of some texts.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub struct Words {
     /// How many texts were not UTF-8.
-    pub broken: u64,
+    pub(crate) broken: u64,
     /// Words that the vocabulary did not have; the first of them has the code `known`.
-    pub new: Dictionary,
+    pub(crate) new: Dictionary,
     known: u32,
     /// Until they are [settled](Words::settle), the codes of all tokens; then each word of a row once.
     indices: Vec<u32>,
@@ -78,12 +78,25 @@ pub(crate) struct Words {
     /// Row `i` has `indices[offsets[i]..offsets[i + 1]]`.
     offsets: Vec<usize>,
     /// For each row, the sum of its words' hashes.
-    pub hashes: Vec<u64>,
+    pub(crate) hashes: Vec<u64>,
 }
 
 impl Words {
+    /// Of no rows.
+    pub(crate) fn none() -> Self {
+        Words { offsets: vec![0], ..Words::default() }
+    }
+
+    /// Adds the rows of others; both are settled.
+    pub(crate) fn append(&mut self, others: &Words) {
+        let start = self.indices.len();
+        self.indices.extend_from_slice(&others.indices);
+        self.counts.extend_from_slice(&others.counts);
+        self.offsets.extend(others.offsets[1..].iter().map(|end| start + end));
+    }
+
     /// The words of `texts`. What is not UTF-8 is read with replacement characters.
-    pub fn of(texts: &Texts, mut tokens: Tokens, vocabulary: Vocabulary<'_>) -> Self {
+    pub(crate) fn of(texts: &Texts, mut tokens: Tokens, vocabulary: Vocabulary<'_>) -> Self {
         let mut words = Words { offsets: Vec::with_capacity(texts.ends.len() + 1), ..Words::default() };
         words.offsets.push(0);
         words.indices.reserve(texts.bytes.len() / 6);
@@ -148,7 +161,7 @@ impl Words {
     }
 
     /// Gives new word `i` the code `map[i]`, and counts each row's words, in the order of their codes.
-    pub fn settle(&mut self, map: &[u32]) {
+    pub(crate) fn settle(&mut self, map: &[u32]) {
         if !map.is_empty() {
             // Codes from `known` up are those of new words, which the map covers; UNSEEN needs a fixed
             // vocabulary, which has none.
@@ -183,7 +196,7 @@ impl Words {
     }
 
     /// How much memory the counts take.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         4 * (self.indices.capacity() + self.counts.capacity()) + 8 * self.offsets.capacity()
     }
 

@@ -152,8 +152,8 @@ fn record_batch() -> RecordBatch {
 }
 
 const TYPED: [&str; 3] = [
-    "1.5 0.5 -1 7 1 1 a p a long text that is not inline red =3",
-    "- - 2 - 2 0 - q s blue =0",
+    "1.5 0.5 -1 7 1 true a p a long text that is not inline red =3",
+    "- - 2 - 2 false - q s blue =0",
     "-2 2 3 9 3 - - p s - =3",
 ];
 

@@ -4,6 +4,8 @@
 use pyo3::prelude::*;
 
 mod array;
+mod arrow;
+mod column;
 mod errors;
 mod judge;
 mod labels;
@@ -18,6 +20,8 @@ mod work;
 /// The compiled half of deciban.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::column::{Column, arrow_columns};
     #[pymodule_export]
     use super::judge::{Trials, decide, log_density, log_posterior, reliability};
     #[pymodule_export]
@@ -34,6 +38,10 @@ mod _core {
     use super::table::{Codes, Table};
     #[pymodule_export]
     use super::transform::{discretise, gaussianise};
+
+    /// The code of a missing cell or label.
+    #[pymodule_export]
+    const MISSING: u32 = deciban::data::MISSING;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deciban::data::{Column, Schema, Value};
 use deciban::engine::{Engine, Memory};
 use deciban::explain::{Order, explain};
-use deciban::learn::options::{GENERATIVE, takers};
+use deciban::learn::options::{GENERATIVE, TEXTS, takers};
 use deciban::learn::{self, Classifier, Options, Seen, Statistics};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
@@ -13,7 +13,7 @@ use deciban::select::{Candidate, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{IntoPyDict, PyBytes};
 
 use crate::array::Array;
 use crate::errors::raise;
@@ -90,7 +90,7 @@ fn compare(engine: &Memory<'_>, rows: usize, schema: &Schema, options: &Options)
 /// The options of a JSON object, all of which the model must take.
 fn parse(name: &str, options: &str) -> PyResult<Options> {
     let wrong = |message: String| PyTypeError::new_err(message);
-    let given: serde_json::Map<String, serde_json::Value> =
+    let mut given: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(options).map_err(|e| wrong(e.to_string()))?;
     for option in given.keys() {
         let takers = takers(option);
@@ -99,10 +99,16 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
             return Err(PyValueError::new_err(format!("{option} is no option of model {name:?}, but of {takers}")));
         }
     }
+    given.retain(|option, _| !TEXTS.contains(&option.as_str())); // The table has them.
     serde_json::from_value(given.into()).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
 impl Model {
+    /// What its columns and classes are.
+    pub fn schema(&self) -> &Schema {
+        self.model.schema()
+    }
+
     fn prior(&self, given: Option<Vec<f64>>) -> PyResult<Prior> {
         let own = self.model.prior();
         let Some(given) = given else { return Ok(own.clone()) };
@@ -196,12 +202,22 @@ impl Model {
         self.compared.clone()
     }
 
-    /// Name, kind and levels of each column.
+    /// Name and kind of each column.
     #[getter]
-    fn columns(&self) -> Vec<(String, String, Vec<String>)> {
-        let told =
-            |column: &Column| (column.name.clone(), format!("{:?}", column.kind).to_lowercase(), column.levels.clone());
+    fn columns(&self) -> Vec<(String, String)> {
+        let told = |column: &Column| (column.name.clone(), format!("{:?}", column.kind).to_lowercase());
         self.model.schema().columns().iter().map(told).collect()
+    }
+
+    /// The levels or words of the column in this place.
+    fn levels(&self, place: usize) -> Vec<String> {
+        self.model.schema().columns().get(place).map(|column| column.levels.clone()).unwrap_or_default()
+    }
+
+    /// Whether it has learned from texts, and not only from counts of words.
+    #[getter]
+    fn reads_texts(&self) -> bool {
+        self.model.schema().reading().is_some()
     }
 
     /// The names of the classes.
@@ -257,7 +273,8 @@ impl Model {
         Ok(told.into_iter().map(|row| row.entries.into_iter().map(entry).collect()).collect())
     }
 
-    /// New rows: the number of each one's class, and its cells (a float, or the name of a level).
+    /// New rows: the number of each one's class, and its cells: a float, the name of a level, a text of its words,
+    /// or counts by column.
     #[pyo3(signature = (rows, seed, prior=None))]
     fn sample<'py>(
         &self,
@@ -278,7 +295,14 @@ impl Model {
             match value {
                 Value::Number(x) => Ok(x.into_pyobject(py)?.into_any()),
                 Value::Level(code) => Ok(level(*code).into_pyobject(py)?.into_any()),
-                Value::Counts(counts) => Ok(counts.clone().into_pyobject(py)?.into_any()),
+                Value::Counts(counts) if self.reads_texts() => {
+                    let words = counts.iter().flat_map(|&(code, count)| vec![level(code); count as usize]);
+                    Ok(words.flatten().collect::<Vec<_>>().join(" ").into_pyobject(py)?.into_any())
+                }
+                Value::Counts(counts) => {
+                    let word = |(code, count): &(u32, f64)| (level(*code).unwrap_or(code.to_string()), *count);
+                    Ok(counts.iter().map(word).collect::<Vec<_>>().into_py_dict(py)?.into_any())
+                }
             }
         };
         let row = |_| {

@@ -1,12 +1,17 @@
 //! [`Table`]: arrays of Python as the columns of a batch.
 
+use arrow_array::ArrayRef;
 use deciban::data::{Batch, Column, Integers, Kind, Schema, Sparse};
+use deciban::text::{Reading, Tokeniser};
+use deciban_data::{Cells, Options, Vocabulary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::array::Array;
+use crate::column::{self, Column as Given};
 use crate::errors::raise;
+use crate::model::Model;
 
 enum Source {
     /// All columns of a matrix.
@@ -15,8 +20,10 @@ enum Source {
     Numbers(Array, Kind),
     /// Codes of categories, a column after the other.
     CodeMatrix(Py<Codes>),
-    /// Codes of a category, with its levels.
-    Codes(Array, Vec<String>),
+    /// Numbers of an Arrow array, where they lie.
+    Arrow(ArrayRef, Kind),
+    /// Cells that were read, with what the column is.
+    Cells(Cells, Column),
     /// Rows of a compressed sparse matrix.
     Sparse { offsets: Array, indices: Array, counts: Array, width: usize },
 }
@@ -52,6 +59,8 @@ pub struct Table {
     sources: Vec<(String, Source)>,
     classes: Option<Array>,
     weights: Option<Array>,
+    /// How cells and texts are read.
+    options: Options,
 }
 
 impl Table {
@@ -78,13 +87,23 @@ impl Table {
                     let (values, start) = array.values();
                     batch.strided(values, start, array.strides().0).map_err(raise)?
                 }
+                Source::Arrow(array, _) => {
+                    // Only numbers are kept so.
+                    let values = column::values(array).ok_or_else(|| PyValueError::new_err("these are no numbers"))?;
+                    batch.strided(values, 0, 1).map_err(raise)?
+                }
+                Source::Cells(cells, _) => match cells {
+                    Cells::Numbers(numbers) => batch.column(&numbers[..]),
+                    Cells::Codes(codes) => batch.codes(codes),
+                    Cells::Words(words) => words.sparse().and_then(|sparse| batch.sparse(sparse)),
+                }
+                .map_err(raise)?,
                 Source::CodeMatrix(matrix) => {
                     for codes in &matrix.get().columns {
                         batch = batch.codes(codes).map_err(raise)?;
                     }
                     batch
                 }
-                Source::Codes(array, _) => batch.codes(array.slice::<u32>()?).map_err(raise)?,
                 Source::Sparse { offsets, indices, counts, .. } => {
                     let sparse = Sparse::new(offsets.integers()?, indices.integers()?, counts.values().0);
                     batch.sparse(sparse.map_err(raise)?).map_err(raise)?
@@ -110,7 +129,8 @@ impl Table {
                 Source::Matrix(array) => {
                     columns.extend((0..array.columns()).map(|j| Column::number(format!("{name}{j}"))));
                 }
-                Source::Numbers(_, kind) => {
+                Source::Cells(_, column) => columns.push(column.clone()),
+                Source::Numbers(_, kind) | Source::Arrow(_, kind) => {
                     columns.push(Column { name: name.clone(), kind: *kind, levels: Vec::new() });
                 }
                 Source::CodeMatrix(matrix) => columns.extend((0..matrix.get().shape.1).map(|j| Column {
@@ -118,10 +138,6 @@ impl Table {
                     kind: Kind::Category,
                     levels: Vec::new(),
                 })),
-                Source::Codes(_, levels) => {
-                    let (name, levels) = (name.clone(), levels.clone());
-                    columns.push(Column { name, kind: Kind::Category, levels });
-                }
                 Source::Sparse { width, .. } => {
                     let levels = if name_words { (0..*width).map(|j| j.to_string()).collect() } else { Vec::new() };
                     columns.push(Column { name: name.clone(), kind: Kind::Text, levels });
@@ -134,7 +150,27 @@ impl Table {
     /// What the columns are, with classes of these names.
     pub fn named_schema(&self, target: &str, classes: Vec<String>) -> PyResult<Schema> {
         let columns = self.schema(0, true)?.columns().to_vec();
-        Schema::new(columns, target, classes).map_err(raise)
+        let (tokeniser, hashed_bits) = (self.options.tokeniser.clone(), self.options.vocabulary.hashed_bits);
+        let has_texts = self.sources.iter().any(|(_, source)| matches!(source, Source::Cells(Cells::Words(_), _)));
+        let reading = has_texts.then_some(Reading { tokeniser, hashed_bits });
+        Ok(Schema::new(columns, target, classes).map_err(raise)?.with_reading(reading))
+    }
+
+    /// Adds a column of this kind, with the levels that are known or those that are found.
+    fn add_read(
+        &mut self,
+        py: Python<'_>,
+        name: String,
+        given: &Given,
+        kind: Kind,
+        known: Option<&[String]>,
+    ) -> PyResult<()> {
+        let options = &self.options;
+        let (cells, levels) =
+            py.detach(|| deciban_data::read(&name, given.pieces(), kind, known, options)).map_err(raise)?;
+        let column = Column { name: name.clone(), kind, levels };
+        self.sources.push((name, Source::Cells(cells, column)));
+        Ok(())
     }
 
     fn check(&self, rows: usize, what: &str) -> PyResult<()> {
@@ -147,11 +183,18 @@ impl Table {
 
 #[pymethods]
 impl Table {
+    /// The number of rows.
+    #[getter(rows)]
+    fn height(&self) -> usize {
+        self.rows
+    }
+
     #[new]
     #[pyo3(signature = (rows, classes=None, weights=None))]
     fn new(rows: usize, classes: Option<&Bound<'_, PyAny>>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (classes, weights) = (classes.map(Array::new).transpose()?, weights.map(Array::new).transpose()?);
-        let table = Table { rows, sources: Vec::new(), classes: None, weights: None };
+        let options = Options { missing: Vec::new(), ..Options::default() };
+        let table = Table { rows, sources: Vec::new(), classes: None, weights: None, options };
         classes.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "y"))?;
         weights.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "sample_weight"))?;
         Ok(Table { classes, weights, ..table })
@@ -181,18 +224,87 @@ impl Table {
         Ok(())
     }
 
+    /// How cells and texts are read: the texts that stand for missing cells, and the options of words.
+    #[pyo3(signature = (
+        missing=None, ngrams=None, characters=false, case=false, no_symbols=false, stop_words=None,
+        hashed_bits=None, most_words=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn read_with(
+        &mut self,
+        missing: Option<Vec<String>>,
+        ngrams: Option<(usize, usize)>,
+        characters: bool,
+        case: bool,
+        no_symbols: bool,
+        stop_words: Option<Vec<String>>,
+        hashed_bits: Option<u32>,
+        most_words: Option<usize>,
+    ) -> PyResult<()> {
+        let (lowercase, symbols, stop_words) = (!case, !no_symbols, stop_words.unwrap_or_default());
+        let ngrams = ngrams.unwrap_or(Tokeniser::default().ngrams);
+        let tokeniser = Tokeniser { characters, lowercase, ngrams, symbols, stop_words, ..Tokeniser::default() };
+        tokeniser.check().map_err(raise)?;
+        let most_words = most_words.unwrap_or(Vocabulary::default().most_words);
+        let vocabulary = Vocabulary { hashed_bits, most_words };
+        self.options = Options { missing: missing.unwrap_or_default(), tokeniser, vocabulary, ..Options::default() };
+        Ok(())
+    }
+
+    /// Texts become words as they did for a model.
+    fn read_as(&mut self, model: &Model) {
+        if let Some(reading) = model.schema().reading() {
+            self.options.tokeniser = reading.tokeniser.clone();
+            self.options.vocabulary.hashed_bits = reading.hashed_bits;
+        }
+    }
+
+    /// Adds a column of this kind, or of the kind that it seems to be.
+    #[pyo3(signature = (name, column, kind=None))]
+    fn add_column(&mut self, py: Python<'_>, name: String, column: &Given, kind: Option<&str>) -> PyResult<()> {
+        self.check(column.rows(), &name)?;
+        let kind = match kind {
+            None => deciban_data::kind_of(&name, column.pieces(), &self.options.missing).map_err(raise)?,
+            Some("number") => Kind::Number,
+            Some("count") => Kind::Count,
+            Some("category") => Kind::Category,
+            Some("flag") => Kind::Flag,
+            Some("text") => Kind::Text,
+            Some(kind) => return Err(PyValueError::new_err(format!("there is no kind {kind:?} of columns"))),
+        };
+        if let (Kind::Number | Kind::Count, Some(numbers)) = (kind, column.numbers()) {
+            self.sources.push((name, Source::Arrow(numbers, kind)));
+            return Ok(());
+        }
+        let is_flag = kind == Kind::Flag;
+        self.add_read(py, name, column, if is_flag { Kind::Category } else { kind }, None)?;
+        match self.sources.last() {
+            Some((name, Source::Cells(_, column))) if is_flag && column.levels.len() > 2 => {
+                let levels = column.levels.len();
+                Err(PyValueError::new_err(format!("column {name:?} is no flag: it has {levels} different values")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the column that a model has in this place; levels and words that it does not know are unseen.
+    fn add_known(&mut self, py: Python<'_>, model: &Model, place: usize, column: &Given) -> PyResult<()> {
+        let known = model.schema().columns().get(place);
+        let known = known.ok_or_else(|| PyValueError::new_err("the model has no such column"))?;
+        self.check(column.rows(), &known.name)?;
+        match (known.kind, column.numbers()) {
+            (Kind::Number | Kind::Count, Some(numbers)) => {
+                self.sources.push((known.name.clone(), Source::Arrow(numbers, known.kind)));
+                Ok(())
+            }
+            _ => self.add_read(py, known.name.clone(), column, known.kind, Some(&known.levels)),
+        }
+    }
+
     /// Adds the columns of a matrix of codes.
     fn add_code_matrix(&mut self, name: String, codes: &Bound<'_, Codes>) -> PyResult<()> {
         self.check(codes.get().shape.0, &name)?;
         self.sources.push((name, Source::CodeMatrix(codes.clone().unbind())));
-        Ok(())
-    }
-
-    /// Adds a category by its codes.
-    fn add_codes(&mut self, name: String, codes: &Bound<'_, PyAny>, levels: Vec<String>) -> PyResult<()> {
-        let codes = Array::new(codes)?;
-        self.check(codes.rows(), &name)?;
-        self.sources.push((name, Source::Codes(codes, levels)));
         Ok(())
     }
 

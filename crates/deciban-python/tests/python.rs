@@ -108,5 +108,10 @@ fn the_tests_in_python_pass() {
     let mut pytest = Command::new(&built.python);
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5"]).arg(&tests);
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&tests);
+    // Cargo builds the program for its own tests, in whatever order they run.
+    let program = built.folder.with_file_name("release").join("deciban");
+    if program.exists() {
+        pytest.env("DECIBAN_PROGRAM", program);
+    }
     run("pytest", &mut pytest);
 }

@@ -57,9 +57,10 @@ def test_stub(path):
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             compared += compare_class(node, getattr(module, node.name))
     assert compared > 0 or name == "deciban"
-    declared = {node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")}
+    body = ast.parse(path.read_text()).body
+    declared = {node.target.id if isinstance(node, ast.AnnAssign) else getattr(node, "name", None) for node in body}
     named = {alias.asname for node in ast.walk(ast.parse(path.read_text())) for alias in getattr(node, "names", [])}
-    assert set(getattr(module, "__all__", [])) <= declared | named | {"__version__"}
+    assert set(getattr(module, "__all__", [])) <= declared | named
     # `encoded` is a step of `fit`, and of no use without it.
     assert public(module, name) <= declared | {"encoded", "Floats"}
 

@@ -10,7 +10,10 @@ from . import _columns, _core
 from .decide import cost_matrix
 
 #: Keywords that say what columns are.
-COLUMN_OPTIONS = ("number", "category", "flag", "count", "ignore")
+COLUMN_OPTIONS = ("number", "category", "flag", "count", "text", "ignore")
+
+#: Keywords that say how texts become words.
+TEXT_OPTIONS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words")
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -24,8 +27,9 @@ class Classifier:
     command line: "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit",
     "cloglog", "noisy-or", "least-squares". Keywords are the command line's options with underscores, such as
     ``covariance="tied"``, ``shrinkage="auto"``, ``pseudo_count=0.5``, ``pca=50``, ``weight_decay=2``; columns are
-    told by ``category=["job"]``, ``number=``, ``flag=``, ``count=`` and ``ignore=``. `prior` is the default prior:
-    "empirical", "uniform", an array or a mapping from labels. `n_jobs` is the number of threads, all by default.
+    told by ``category=["job"]``, ``number=``, ``flag=``, ``count=``, ``text=`` and ``ignore=``; ``missing=["?"]`` are
+    texts that stand for a missing cell. `prior` is the default prior: "empirical", "uniform", an array or a mapping
+    from labels. `n_jobs` is the number of threads, all by default.
 
     >>> from deciban import Classifier
     >>> heights = {"height": [155.0, 160, 162, 165, 168, 168, 173, 175, 178, 183]}
@@ -61,7 +65,7 @@ class Classifier:
         """Adds labelled rows to those of before; classes and levels may be new."""
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
-        table, labels = self._table(X, y, sample_weight, self._model.columns)
+        table, labels = self._table(X, y, sample_weight, self._model)
         return self._learned(self._model.with_rows(table, list(labels), self.n_jobs), {**self._labels, **labels})
 
     def merge(self, other):
@@ -78,10 +82,9 @@ class Classifier:
     def evidence(self, X):
         """log p(x | class) in nats, rows × classes, before any prior. Of models that only know classes given rows
         it is the log-posterior less the log-prior of the training data."""
-        model = self._fitted()
-        table, found = _columns.columns_for(X, model.columns)
+        table = self._known(X)
         out = np.empty((table.rows, len(self.classes_)))
-        model.evidence(self._core_table(table, found), out, self.n_jobs)
+        self._model.evidence(table, out, self.n_jobs)
         return out
 
     def predict_log_proba(self, X, prior=None):
@@ -126,9 +129,7 @@ class Classifier:
     def explain(self, X):
         """For each row a list of what its features say: dictionaries with `name`, `value`, `missing` and
         `evidence`, an array of nats per class. They add up to the evidence, but for what all classes share."""
-        model = self._fitted()
-        table, found = _columns.columns_for(X, model.columns)
-        rows = model.explain(self._core_table(table, found))
+        rows = self._fitted().explain(self._known(X))
         entry = lambda name, value, evidence, missing: {  # noqa: E731
             "name": name,
             "value": value,
@@ -140,7 +141,7 @@ class Classifier:
     def sample(self, n, seed=0, prior=None):
         """New labelled rows of a generative model: a dictionary of columns, and labels."""
         rows = self._fitted().sample(int(n), int(seed), None if prior is None else self._prior(prior))
-        names = [name for name, _, _ in self._model.columns]
+        names = [name for name, _ in self._model.columns]
         cells = {name: np.array([row[j] for _, row in rows]) for j, name in enumerate(names)}
         return cells, self.classes_[np.array([c for c, _ in rows], dtype=int)]
 
@@ -167,7 +168,8 @@ class Classifier:
         return self._model
 
     def _options(self):
-        plain = {name: value for name, value in self.options.items() if name not in COLUMN_OPTIONS and value is not None}
+        apart = (*COLUMN_OPTIONS, "missing")
+        plain = {name: value for name, value in self.options.items() if name not in apart and value is not None}
         for name in ("shrinkage", "pooling"):
             if name in plain:
                 plain[name] = str(plain[name])
@@ -189,40 +191,51 @@ class Classifier:
                 kinds[str(name)] = kind
         return kinds
 
-    def _table(self, X, y, sample_weight, like):
-        if like is None:
-            table, found = _columns.columns(X, self._kinds())
-        else:
-            # Levels may be new, so they are found again.
-            kinds = {name: kind for name, kind, _ in like}
-            table, found = _columns.columns(X, {**self._kinds(), **(kinds if _columns.frame(X).has_names else {})})
-        y = _columns.as_array(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-        if y.ndim != 1 or len(y) != table.rows:
-            raise ValueError(f"y must have a label for each of {table.rows} rows, and has shape {y.shape}")
-        codes, labels = encoded(y)
+    def _texts(self):
+        """How cells and texts are read."""
+        told = {name: self.options[name] for name in (*TEXT_OPTIONS, "missing") if self.options.get(name) is not None}
+        ngrams = told.get("ngrams", (1, 1))
+        if isinstance(ngrams, str):
+            ngrams = ngrams.split("..")
+        try:
+            first, *last = [ngrams] if isinstance(ngrams, int) else ngrams
+            told["ngrams"] = int(first), int(last[0] if last else first)
+        except (TypeError, ValueError, IndexError):
+            raise ValueError(f"ngrams: give a range such as '1..2', not {self.options['ngrams']!r}") from None
+        for name in ("stop_words", "missing"):
+            if isinstance(told.get(name), str):
+                told[name] = [told[name]]
+        return told
+
+    def _table(self, X, y, sample_weight, model):
+        """Labelled rows; `model` has learned from others before."""
+        table, kinds = _columns.frame(X), self._kinds()
+        codes, labels = _columns.labels(y, table.rows)
         weights = None
         if sample_weight is not None:
             weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
             if weights.shape != (table.rows,):
                 raise ValueError(f"sample_weight must have a weight for each of {table.rows} rows")
-        return self._core_table(table, found, codes, weights), labels
-
-    @staticmethod
-    def _core_table(table, found, codes=None, weights=None):
         core = _core.Table(table.rows, codes, weights)
-        if table.sparse is not None:
-            X = table.sparse
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            core.add_sparse("x", X.indptr, X.indices, _columns.numbers("x", X.data), X.shape[1])
-        for column in found:
-            if column.kind == "category":
-                core.add_codes(column.name, column.values, column.levels)
-            else:
-                core.add_numbers(column.name, column.values, column.kind)
+        core.read_with(**self._texts())
+        if model is not None:
+            core.read_as(model)
+            if table.has_names:
+                # Levels may be new, so they are found again; columns that are new are left out.
+                known = dict(model.columns)
+                lacking = [name for name in known if name not in table.names]
+                if lacking:
+                    raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
+                kinds = {name: known.get(name, "ignore") for name in table.names}
+        _columns.learn_from(core, table, kinds)
+        return core, labels
+
+    def _known(self, X):
+        """Rows to score."""
+        model, table = self._fitted(), _columns.frame(X)
+        core = _core.Table(table.rows)
+        core.read_with(**self._texts())
+        _columns.score(core, table, model)
         return core
 
     def _learned(self, model, labels, keep_prior=False):
@@ -257,21 +270,3 @@ def _plain(value):
     if isinstance(value, np.ndarray):
         return value.tolist()
     raise TypeError(f"{value!r} is no value of an option")
-
-
-def encoded(y):
-    """Codes of labels, and the labels by their names in ascending order."""
-    known = np.array([not _columns.is_missing(label) for label in y], dtype=bool) if y.dtype.kind in "Of" else None
-    labels = y if known is None else y[known]
-    try:
-        classes, places = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise ValueError("labels must be of one type") from None
-    names = {_columns.level_name(label): label.item() if isinstance(label, np.generic) else label for label in classes}
-    if len(names) < len(classes):
-        raise ValueError("two labels have the same text: give each class a name of its own")
-    if known is None:
-        return places.astype(np.uint32), names
-    codes = np.full(len(y), _columns.MISSING, dtype=np.uint32)
-    codes[known] = places
-    return codes, names

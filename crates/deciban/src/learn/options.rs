@@ -25,7 +25,8 @@ pub const NOISY_OR: &str = "noisy-or";
 /// The model of indicators of the classes.
 pub const LEAST_SQUARES: &str = "least-squares";
 
-type Group = &'static [&'static str];
+/// Names of options that go together.
+pub type Group = &'static [&'static str];
 
 const GAUSSIAN: Group = &[
     "covariance",
@@ -47,7 +48,8 @@ const WORDS: Group = &["min_count", "vocabulary"];
 const COMPLEMENT: Group = &["complement"];
 const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
 const EFFECT: Group = &["effect"];
-const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
+/// How texts become words: of the reader, not of the learner.
+pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
 
 /// Which model takes which options: a new model is one line, a new option a name in one of the groups above.
 /// Options in no group are for all models.

@@ -1,0 +1,213 @@
+//! Columns that lie in memory as Arrow arrays. What they are, their levels and their words are those that
+//! files with the same cells give: the steps are the same, on slices of arrays instead of blocks of files.
+
+use arrow_array::{Array, ArrayRef};
+use deciban::data::{Kind, MISSING};
+use deciban::{Error, Result};
+use rayon::prelude::*;
+
+use crate::cells::{Cells as Block, Missing, Parsed};
+use crate::classes::{Levels, Stranger};
+use crate::infer::Guess;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::records;
+use crate::words::{Vocabulary, Words};
+
+/// The cells of a column.
+pub enum Cells {
+    /// NaN is missing.
+    Numbers(Vec<f64>),
+    /// Codes of levels, or [`MISSING`], or [`UNSEEN`](deciban::data::UNSEEN).
+    Codes(Vec<u32>),
+    /// The words of texts.
+    Words(Words),
+}
+
+/// Rows that are looked at to tell what a column is.
+const LOOK: usize = 1 << 14;
+
+/// Rows that are parsed at once.
+const ROWS: usize = 1 << 13;
+
+/// Slices that are parsed, in parallel, between two looks at their new levels and words.
+const GROUP: usize = 64;
+
+/// What a column seems to be, from its type and, where that is text, from its first rows; `missing` are
+/// texts that stand for a missing cell.
+///
+/// ```
+/// use arrow_array::{ArrayRef, StringArray};
+/// use deciban::data::Kind;
+/// let jobs: ArrayRef = std::sync::Arc::new(StringArray::from(vec!["cook", "judge"]));
+/// assert_eq!(deciban_data::kind_of("job", &[jobs], &[])?, Kind::Category);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn kind_of(name: &str, pieces: &[ArrayRef], missing: &[String]) -> Result<Kind> {
+    let Some(first) = pieces.iter().find(|piece| !piece.is_empty()).or(pieces.first()) else {
+        return Ok(Kind::Number);
+    };
+    match records::guess(first.slice(0, first.len().min(LOOK)).as_ref(), &Missing::new(missing)) {
+        Guess::Number | Guess::Date => Ok(Kind::Number),
+        Guess::Category | Guess::LocalDate => Ok(Kind::Category),
+        Guess::Text => Ok(Kind::Text),
+        Guess::Unsupported(what) => {
+            Err(Error::Schema(format!("column `{name}`: {what} cannot be read: give --ignore {name}")))
+        }
+    }
+}
+
+/// The cells of a column that is of this kind, and its levels or words: those that are `known`, or else
+/// those of the column, in order of first appearance. Of `options`, those count that say how cells and
+/// texts are read.
+///
+/// ```
+/// use arrow_array::{ArrayRef, StringArray};
+/// use deciban::data::Kind;
+/// use deciban_data::{Cells, Options, read};
+/// let jobs: ArrayRef = std::sync::Arc::new(StringArray::from(vec!["judge", "cook", "judge"]));
+/// let (cells, levels) = read("job", &[jobs], Kind::Category, None, &Options::default())?;
+/// assert!(matches!(cells, Cells::Codes(codes) if codes == [0, 1, 0]));
+/// assert_eq!(levels, ["judge", "cook"]);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn read(
+    name: &str,
+    pieces: &[ArrayRef],
+    kind: Kind,
+    known: Option<&[String]>,
+    options: &Options,
+) -> Result<(Cells, Vec<String>)> {
+    let plan = Plan::of_column(name, kind, options)?;
+    let hashed = plan.vocabulary.hashed_bits;
+    let mut levels = match (known, kind) {
+        (None, Kind::Text) => Levels::words(plan.vocabulary.most_words),
+        (None, _) => Levels::open(),
+        (Some(names), _) => Levels::fixed(names),
+    };
+    let cut = |piece: &ArrayRef| -> Vec<ArrayRef> {
+        (0..piece.len()).step_by(ROWS).map(|start| piece.slice(start, ROWS.min(piece.len() - start))).collect()
+    };
+    let slices: Vec<ArrayRef> = pieces.iter().flat_map(cut).collect();
+    let (mut numbers, mut codes, mut words, mut rows) = (Vec::new(), Vec::new(), Words::none(), 0);
+    for group in slices.chunks(GROUP) {
+        let parsed: Vec<Parsed> = group.par_iter().map(|slice| records::parse_column(slice, &plan)).collect();
+        if let Some(at) = parsed.iter().position(|parsed| parsed.fault.is_some()) {
+            let before: usize = rows + parsed[..at].iter().map(|parsed| parsed.rows).sum::<usize>();
+            // Just found to be there.
+            let fault = parsed.into_iter().nth(at).and_then(|parsed| parsed.fault).expect("a fault");
+            let row = before as u64 + fault.line + 1;
+            return Err(Error::Cell { column: name.into(), row, message: fault.message });
+        }
+        rows += parsed.iter().map(|parsed| parsed.rows).sum::<usize>();
+        // A plan of one column makes cells of one.
+        let blocks = parsed.into_iter().flat_map(|parsed| parsed.cells);
+        match (kind, &plan.slots[0].tokens) {
+            (Kind::Text, Some(tokens)) => {
+                let vocabulary = hashed.map_or(Vocabulary::Words(&levels), Vocabulary::Hashed);
+                let count = |block| match block {
+                    Block::Texts(texts) => Words::of(&texts, tokens.clone(), vocabulary),
+                    _ => Words::none(),
+                };
+                let blocks: Vec<Block> = blocks.collect();
+                let counted: Vec<Words> = blocks.into_par_iter().map(count).collect();
+                let numbered = counted.into_iter().map(|words| match levels.add(&words.new) {
+                    Some(map) => Ok((words, map)),
+                    None => Err(Error::Schema(format!(
+                        "column `{name}`: the texts have more than {} different words: give --hashed-bits 20, \
+                         --ngrams of fewer words, or a higher --most-words",
+                        plan.vocabulary.most_words
+                    ))),
+                });
+                let mut numbered: Vec<(Words, Vec<u32>)> = numbered.collect::<Result<_>>()?;
+                numbered.par_iter_mut().for_each(|(words, map)| words.settle(map));
+                numbered.into_iter().for_each(|(more, _)| words.append(&more));
+            }
+            _ => {
+                for block in blocks {
+                    match block {
+                        Block::Numbers(more) => numbers.extend(more),
+                        Block::Codes { codes: more, levels: found } => {
+                            let (map, stranger) = levels.map(&found, &plan.missing);
+                            if let Some((_, Stranger::TooMany)) = stranger {
+                                return Err(Error::Schema(format!(
+                                    "column `{name}`: a category cannot have so many levels: give --ignore {name} \
+                                     or --number {name}"
+                                )));
+                            }
+                            let code = |local: u32| if local == MISSING { MISSING } else { map[local as usize] };
+                            codes.extend(more.into_iter().map(code));
+                        }
+                        Block::Texts(_) | Block::Words(_) | Block::Bytes { .. } => {} // Only texts, and idx files.
+                    }
+                }
+            }
+        }
+    }
+    let cells = match kind {
+        Kind::Number | Kind::Count => Cells::Numbers(numbers),
+        Kind::Category | Kind::Flag => Cells::Codes(codes),
+        Kind::Text => Cells::Words(words),
+    };
+    Ok((cells, levels.names()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{BooleanArray, StringArray};
+    use deciban::data::{Rows, UNSEEN};
+
+    use super::*;
+
+    fn words(cells: &Cells) -> Vec<Vec<(u32, f64)>> {
+        let Cells::Words(words) = cells else { panic!("no words") };
+        let sparse = words.sparse().unwrap();
+        let mut rows = vec![Vec::new(); sparse.rows()];
+        sparse.for_each(&Rows::Range(0..sparse.rows()), |i, word, count| rows[i].push((word, count)));
+        rows
+    }
+
+    #[test]
+    fn many_slices_are_as_one_column() {
+        let text = |i: usize| format!("w{} w{} w{}", i % 7, i % 5, i % 7);
+        let texts: Vec<String> = (0..20_000).map(text).collect();
+        let whole: ArrayRef = Arc::new(StringArray::from(texts.clone()));
+        let pieces = [whole.slice(0, 3), whole.slice(3, 0), whole.slice(3, 19_997)];
+        let (cells, names) = read("t", &pieces, Kind::Text, None, &Options::default()).unwrap();
+        assert_eq!(names, ["w0", "w1", "w2", "w3", "w4", "w5", "w6"]);
+        let rows = words(&cells);
+        assert_eq!((rows.len(), &rows[19_999]), (20_000, &vec![(0, 2.0), (4, 1.0)])); // 19999 % 7 = 0, % 5 = 4
+        assert_eq!(rows[7], [(0, 2.0), (2, 1.0)]);
+        let known = ["w3".to_string()];
+        let (cells, _) = read("t", &pieces, Kind::Text, Some(&known), &Options::default()).unwrap();
+        assert_eq!(words(&cells)[3], [(0, 3.0)]);
+        assert_eq!(words(&cells)[0], [(UNSEEN, 3.0)]);
+        let (cells, levels) = read("t", &pieces, Kind::Category, None, &Options::default()).unwrap();
+        let Cells::Codes(codes) = cells else { panic!("no codes") };
+        assert_eq!((codes.len(), levels.len(), codes[35], codes[19_999]), (20_000, 35, 0, 19_999 % 35));
+    }
+
+    #[test]
+    fn flags_by_any_name() {
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
+        assert_eq!(kind_of("b", std::slice::from_ref(&flags), &[]).unwrap(), Kind::Category);
+        for known in [["False", "True"], ["FALSE", "TRUE"], ["false", "true"]] {
+            let known = known.map(String::from);
+            let (cells, _) =
+                read("b", std::slice::from_ref(&flags), Kind::Category, Some(&known), &Options::default()).unwrap();
+            assert!(matches!(cells, Cells::Codes(codes) if codes == [1, MISSING, 0]), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_that_is_no_number() {
+        let cells: ArrayRef = Arc::new(StringArray::from(vec!["2024-05-01", "1.5", "x"]));
+        assert_eq!(kind_of("b", &[cells.slice(0, 1)], &[]).unwrap(), Kind::Number);
+        let error = read("b", std::slice::from_ref(&cells), Kind::Number, None, &Options::default()).err().unwrap();
+        assert_eq!(error.to_string(), "column `b`, row 3: `x` is not a number");
+        let (cells, _) = read("b", &[cells.slice(0, 2)], Kind::Number, None, &Options::default()).unwrap();
+        assert!(matches!(cells, Cells::Numbers(numbers) if numbers == [19844.0, 1.5]));
+    }
+}
