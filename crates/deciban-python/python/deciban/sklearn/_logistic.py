@@ -18,7 +18,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from .. import _core
 from . import _arrays
@@ -55,7 +55,9 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """Learns from labelled rows."""
+        """Learns from labelled rows. With callbacks it is scikit-learn's own solver, which calls them."""
+        if getattr(self, "_skl_callbacks", None):
+            return self._fit_by_peer(X, y, sample_weight)
         decay = self._checked_decay()
         # As scikit-learn: these solvers refuse indices of 64 bits, and liblinear's weights are of 64.
         large = self.solver not in ("liblinear", "sag", "saga")
@@ -89,6 +91,15 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
             self._log_shares = np.log(shares / shares.sum())
         return self
 
+    def _fit_by_peer(self, X, y, sample_weight):
+        super().fit(X, y, sample_weight)
+        codes = _arrays.encode_among(column_or_1d(y), self.classes_)
+        weight = self._row_weights(X, y, self.classes_, codes, sample_weight)
+        shares = np.bincount(codes, weights=weight, minlength=len(self.classes_))
+        with np.errstate(divide="ignore"):
+            self._log_shares = np.log(shares / shares.sum())
+        return self
+
     def _checked_decay(self):
         """½ ‖coef‖² is multiplied with this; refuses, and warns of, what scikit-learn's class does."""
         penalty = self.penalty
@@ -116,8 +127,6 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
         _check_solver(self.solver, penalty, self.dual)
         if penalty not in ("l2", None):
             raise Unsupported(f"deciban has no {penalty} penalty: take scikit-learn's LogisticRegression for it")
-        if getattr(self, "_skl_callbacks", None):
-            raise Unsupported("deciban calls no callbacks: take scikit-learn's LogisticRegression for them")
         if self.n_jobs is not None:
             told = "'n_jobs' has no effect since 1.8 and will be removed in 1.10. "
             warnings.warn(told + f"You provided 'n_jobs={self.n_jobs}', please leave it unspecified.", FutureWarning)
