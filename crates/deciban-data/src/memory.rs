@@ -1,6 +1,8 @@
 //! Columns that lie in memory as Arrow arrays. What they are, their levels and their words are those that
 //! files with the same cells give: the steps are the same, on slices of arrays instead of blocks of files.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use arrow_array::{Array, ArrayRef};
 use deciban::data::{Kind, MISSING};
 use deciban::{Error, Result};
@@ -31,7 +33,7 @@ const LOOK: usize = 1 << 14;
 const ROWS: usize = 1 << 13;
 
 /// Slices that are parsed, in parallel, between two looks at their new levels and words.
-const GROUP: usize = 64;
+const GROUP: usize = 16;
 
 /// What a column seems to be, from its type and, where that is text, from its first rows; `missing` are
 /// texts that stand for a missing cell.
@@ -59,14 +61,14 @@ pub fn kind_of(name: &str, pieces: &[ArrayRef], missing: &[String]) -> Result<Ki
 
 /// The cells of a column that is of this kind, and its levels or words: those that are `known`, or else
 /// those of the column, in order of first appearance. Of `options`, those count that say how cells and
-/// texts are read.
+/// texts are read. Soon after `stop` turns true it ends, with [`Error::Interrupted`].
 ///
 /// ```
 /// use arrow_array::{ArrayRef, StringArray};
 /// use deciban::data::Kind;
 /// use deciban_data::{Cells, Options, read};
 /// let jobs: ArrayRef = std::sync::Arc::new(StringArray::from(vec!["judge", "cook", "judge"]));
-/// let (cells, levels) = read("job", &[jobs], Kind::Category, None, &Options::default())?;
+/// let (cells, levels) = read("job", &[jobs], Kind::Category, None, &Options::default(), &false.into())?;
 /// assert!(matches!(cells, Cells::Codes(codes) if codes == [0, 1, 0]));
 /// assert_eq!(levels, ["judge", "cook"]);
 /// # Ok::<(), deciban::Error>(())
@@ -77,6 +79,7 @@ pub fn read(
     kind: Kind,
     known: Option<&[String]>,
     options: &Options,
+    stop: &AtomicBool,
 ) -> Result<(Cells, Vec<String>)> {
     let plan = Plan::of_column(name, kind, options)?;
     let hashed = plan.vocabulary.hashed_bits;
@@ -91,6 +94,9 @@ pub fn read(
     let slices: Vec<ArrayRef> = pieces.iter().flat_map(cut).collect();
     let (mut numbers, mut codes, mut words, mut rows) = (Vec::new(), Vec::new(), Words::none(), 0);
     for group in slices.chunks(GROUP) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         let parsed: Vec<Parsed> = group.par_iter().map(|slice| records::parse_column(slice, &plan)).collect();
         if let Some(at) = parsed.iter().position(|parsed| parsed.fault.is_some()) {
             let before: usize = rows + parsed[..at].iter().map(|parsed| parsed.rows).sum::<usize>();
@@ -161,6 +167,8 @@ mod tests {
 
     use super::*;
 
+    static GO: AtomicBool = AtomicBool::new(false);
+
     fn words(cells: &Cells) -> Vec<Vec<(u32, f64)>> {
         let Cells::Words(words) = cells else { panic!("no words") };
         let sparse = words.sparse().unwrap();
@@ -175,16 +183,18 @@ mod tests {
         let texts: Vec<String> = (0..20_000).map(text).collect();
         let whole: ArrayRef = Arc::new(StringArray::from(texts.clone()));
         let pieces = [whole.slice(0, 3), whole.slice(3, 0), whole.slice(3, 19_997)];
-        let (cells, names) = read("t", &pieces, Kind::Text, None, &Options::default()).unwrap();
+        let (cells, names) = read("t", &pieces, Kind::Text, None, &Options::default(), &GO).unwrap();
         assert_eq!(names, ["w0", "w1", "w2", "w3", "w4", "w5", "w6"]);
         let rows = words(&cells);
         assert_eq!((rows.len(), &rows[19_999]), (20_000, &vec![(0, 2.0), (4, 1.0)])); // 19999 % 7 = 0, % 5 = 4
         assert_eq!(rows[7], [(0, 2.0), (2, 1.0)]);
         let known = ["w3".to_string()];
-        let (cells, _) = read("t", &pieces, Kind::Text, Some(&known), &Options::default()).unwrap();
+        let (cells, _) = read("t", &pieces, Kind::Text, Some(&known), &Options::default(), &GO).unwrap();
         assert_eq!(words(&cells)[3], [(0, 3.0)]);
         assert_eq!(words(&cells)[0], [(UNSEEN, 3.0)]);
-        let (cells, levels) = read("t", &pieces, Kind::Category, None, &Options::default()).unwrap();
+        let stopped = read("t", &pieces, Kind::Text, None, &Options::default(), &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+        let (cells, levels) = read("t", &pieces, Kind::Category, None, &Options::default(), &GO).unwrap();
         let Cells::Codes(codes) = cells else { panic!("no codes") };
         assert_eq!((codes.len(), levels.len(), codes[35], codes[19_999]), (20_000, 35, 0, 19_999 % 35));
     }
@@ -196,7 +206,8 @@ mod tests {
         for known in [["False", "True"], ["FALSE", "TRUE"], ["false", "true"]] {
             let known = known.map(String::from);
             let (cells, _) =
-                read("b", std::slice::from_ref(&flags), Kind::Category, Some(&known), &Options::default()).unwrap();
+                read("b", std::slice::from_ref(&flags), Kind::Category, Some(&known), &Options::default(), &GO)
+                    .unwrap();
             assert!(matches!(cells, Cells::Codes(codes) if codes == [1, MISSING, 0]), "{known:?}");
         }
     }
@@ -205,9 +216,10 @@ mod tests {
     fn a_cell_that_is_no_number() {
         let cells: ArrayRef = Arc::new(StringArray::from(vec!["2024-05-01", "1.5", "x"]));
         assert_eq!(kind_of("b", &[cells.slice(0, 1)], &[]).unwrap(), Kind::Number);
-        let error = read("b", std::slice::from_ref(&cells), Kind::Number, None, &Options::default()).err().unwrap();
+        let error =
+            read("b", std::slice::from_ref(&cells), Kind::Number, None, &Options::default(), &GO).err().unwrap();
         assert_eq!(error.to_string(), "column `b`, row 3: `x` is not a number");
-        let (cells, _) = read("b", &[cells.slice(0, 2)], Kind::Number, None, &Options::default()).unwrap();
+        let (cells, _) = read("b", &[cells.slice(0, 2)], Kind::Number, None, &Options::default(), &GO).unwrap();
         assert!(matches!(cells, Cells::Numbers(numbers) if numbers == [19844.0, 1.5]));
     }
 }

@@ -14,6 +14,7 @@ use deciban::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
+use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::errors::raise;
@@ -24,7 +25,10 @@ use crate::work;
 const MOST_ITERATED: usize = 200_000;
 
 /// Rows that are scored between two looks at the stop flag.
-const ROWS: usize = 1 << 16;
+const ROWS: usize = 1 << 13;
+
+/// Rows that are explained, or drawn, between two looks: they take longer.
+const FEW_ROWS: usize = 64;
 
 /// A fitted model.
 #[pyclass(frozen, module = "deciban._core")]
@@ -265,12 +269,29 @@ impl Model {
     }
 
     /// For each row its entries: name, value, evidence per class in nats, and whether the cell is missing.
+    #[pyo3(signature = (table, n_jobs=None))]
     #[allow(clippy::type_complexity)]
-    fn explain(&self, py: Python<'_>, table: PyRef<'_, Table>) -> PyResult<Vec<Vec<(String, String, Vec<f64>, bool)>>> {
+    fn explain(
+        &self,
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Vec<Vec<(String, String, Vec<f64>, bool)>>> {
         let batch = table.batch()?;
-        let told = work::run(py, None, |_| explain(&self.model, &batch, Order::Average))?;
+        let told = work::run(py, n_jobs, |stop| {
+            let starts: Vec<usize> = (0..batch.rows()).step_by(FEW_ROWS).collect();
+            let parts: Vec<Result<Vec<_>>> = starts
+                .into_par_iter()
+                .map(|start| match stop.load(Ordering::Relaxed) {
+                    true => Err(Error::Interrupted),
+                    false => explain(&self.model, &batch.slice(start..start + FEW_ROWS), Order::Average),
+                })
+                .collect();
+            parts.into_iter().collect::<Result<Vec<_>>>()
+        })?;
+        let told = told.into_iter().flatten();
         let entry = |e: deciban::explain::Entry| (e.name, e.value, e.evidence, e.missing);
-        Ok(told.into_iter().map(|row| row.entries.into_iter().map(entry).collect()).collect())
+        Ok(told.map(|row| row.entries.into_iter().map(entry).collect()).collect())
     }
 
     /// New rows: the number of each one's class, and its cells: a float, the name of a level, a text of its words,
@@ -305,7 +326,10 @@ impl Model {
                 }
             }
         };
-        let row = |_| {
+        let row = |i: usize| {
+            if i.is_multiple_of(FEW_ROWS) {
+                py.check_signals()?;
+            }
             let class = random.pick(prior.probabilities());
             let values = model.sample(class, &mut random).map_err(raise)?;
             Ok((class, values.iter().zip(columns).map(cell).collect::<PyResult<_>>()?))

@@ -12,6 +12,7 @@ use crate::array::Array;
 use crate::column::{self, Column as Given};
 use crate::errors::raise;
 use crate::model::Model;
+use crate::work;
 
 enum Source {
     /// All columns of a matrix.
@@ -166,8 +167,9 @@ impl Table {
         known: Option<&[String]>,
     ) -> PyResult<()> {
         let options = &self.options;
+        let (pieces, name_) = (given.pieces(), &name);
         let (cells, levels) =
-            py.detach(|| deciban_data::read(&name, given.pieces(), kind, known, options)).map_err(raise)?;
+            work::run(py, None, |stop| deciban_data::read(name_, pieces, kind, known, options, stop))?;
         let column = Column { name: name.clone(), kind, levels };
         self.sources.push((name, Source::Cells(cells, column)));
         Ok(())

@@ -24,6 +24,11 @@ pub trait Engine {
         Err(Error::Schema("rows on several machines cannot be visited one after the other: take another solver".into()))
     }
 
+    /// An error if work is to end: asked between chunks of rows by learners that take long over a sweep.
+    fn check_stop(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
     fn schema(&self) -> Result<Schema>;
 
@@ -64,13 +69,6 @@ impl<'a> Memory<'a> {
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Memory { stop: Some(stop), ..self }
     }
-
-    fn check_stop(&self) -> Result<()> {
-        match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        }
-    }
 }
 
 impl Engine for Memory<'_> {
@@ -105,6 +103,13 @@ impl Engine for Memory<'_> {
             self.check_stop()?;
             visit(&self.batch.slice(start..start.saturating_add(MOST)))
         })
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
     }
 
     fn schema(&self) -> Result<Schema> {

@@ -339,6 +339,37 @@ fn an_engine_of_bytes_reaches_the_same_optimum() {
 }
 
 #[test]
+fn stochastic_gradient_descent_ends_within_a_sweep() {
+    use std::cell::Cell;
+    /// Counts sweeps, and says stop after so many questions.
+    struct Stopping<'a>(Memory<'a>, Cell<usize>, Cell<usize>);
+    impl Engine for Stopping<'_> {
+        fn run<P: Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
+            self.0.run(pass)
+        }
+        fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> deciban::Result<()>) -> deciban::Result<()> {
+            self.2.set(self.2.get() + 1);
+            self.0.sweep(visit)
+        }
+        fn check_stop(&self) -> deciban::Result<()> {
+            self.1.set(self.1.get().checked_sub(1).ok_or(deciban::Error::Interrupted)?);
+            Ok(())
+        }
+        fn schema(&self) -> deciban::Result<Schema> {
+            self.0.schema()
+        }
+    }
+    // Four tiles of rows: the first sweep finds the rate, the second moves the weights.
+    let table = drawn(1000, 3, 1.0);
+    let learner = Logistic { solver: Solver::Sgd, ..Logistic::default() };
+    for (questions, sweeps) in [(2, 1), (6, 2)] {
+        let engine = Stopping(table.memory(), Cell::new(questions), Cell::new(0));
+        assert!(matches!(learner.learn(&engine), Err(deciban::Error::Interrupted)), "{questions}");
+        assert_eq!(engine.2.get(), sweeps);
+    }
+}
+
+#[test]
 fn a_model_file_gives_the_same_bits() {
     let table = drawn(200, 3, 1.0);
     let model = learn(&Logistic::default(), &table);

@@ -129,7 +129,7 @@ class Classifier:
     def explain(self, X):
         """For each row a list of what its features say: dictionaries with `name`, `value`, `missing` and
         `evidence`, an array of nats per class. They add up to the evidence, but for what all classes share."""
-        rows = self._fitted().explain(self._known(X))
+        rows = self._fitted().explain(self._known(X), self.n_jobs)
         entry = lambda name, value, evidence, missing: {  # noqa: E731
             "name": name,
             "value": value,

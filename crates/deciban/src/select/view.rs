@@ -89,6 +89,10 @@ impl<E: Engine> Engine for Folded<'_, E> {
         self.engine.sweep(&mut |batch| self.view.show(batch, &mut *visit))
     }
 
+    fn check_stop(&self) -> Result<()> {
+        self.engine.check_stop()
+    }
+
     fn profiles(&self) -> Result<Vec<Profile>> {
         self.engine.profiles()
     }

@@ -147,6 +147,7 @@ impl Problem<'_> {
         engine.sweep(&mut |batch| {
             let (labels, weights) = (labels(batch)?, batch.row_weights());
             for start in (0..batch.rows()).step_by(TILE) {
+                engine.check_stop()?;
                 let rows = start..batch.rows().min(start + TILE);
                 self.features.read(batch, Rows::Range(rows.clone()), &mut rowset)?;
                 for (i, row) in rows.enumerate().filter(|(_, row)| labels[*row] != MISSING) {
@@ -169,6 +170,7 @@ impl Problem<'_> {
             let (labels, given) = (labels(batch)?, batch.row_weights());
             random.permutation(batch.rows() as u32, &mut order);
             for rows in order.chunks(TILE) {
+                engine.check_stop()?;
                 self.features.read(batch, Rows::Index(rows), &mut rowset)?;
                 for (i, &row) in rows.iter().enumerate() {
                     let (label, weight) = (labels[row as usize], given.map_or(1.0, |w| w[row as usize]));
