@@ -82,80 +82,106 @@ pub fn read(
     stop: &AtomicBool,
 ) -> Result<(Cells, Vec<String>)> {
     let plan = Plan::of_column(name, kind, options)?;
-    let hashed = plan.vocabulary.hashed_bits;
-    let mut levels = match (known, kind) {
+    let levels = match (known, kind) {
         (None, Kind::Text) => Levels::words(plan.vocabulary.most_words),
         (None, _) => Levels::open(),
         (Some(names), _) => Levels::fixed(names),
     };
+    let cells = match kind {
+        Kind::Number | Kind::Count => Cells::Numbers(Vec::new()),
+        Kind::Category | Kind::Flag => Cells::Codes(Vec::new()),
+        Kind::Text => Cells::Words(Words::none()),
+    };
+    let mut column = Column { plan, levels, cells, rows: 0 };
     let cut = |piece: &ArrayRef| -> Vec<ArrayRef> {
         (0..piece.len()).step_by(ROWS).map(|start| piece.slice(start, ROWS.min(piece.len() - start))).collect()
     };
     let slices: Vec<ArrayRef> = pieces.iter().flat_map(cut).collect();
-    let (mut numbers, mut codes, mut words, mut rows) = (Vec::new(), Vec::new(), Words::none(), 0);
     for group in slices.chunks(GROUP) {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let parsed: Vec<Parsed> = group.par_iter().map(|slice| records::parse_column(slice, &plan)).collect();
-        if let Some(at) = parsed.iter().position(|parsed| parsed.fault.is_some()) {
-            let before: usize = rows + parsed[..at].iter().map(|parsed| parsed.rows).sum::<usize>();
-            // Just found to be there.
-            let fault = parsed.into_iter().nth(at).and_then(|parsed| parsed.fault).expect("a fault");
-            let row = before as u64 + fault.line + 1;
-            return Err(Error::Cell { column: name.into(), row, message: fault.message });
+        column.add(group)?;
+    }
+    Ok((column.cells, column.levels.names()))
+}
+
+/// A column on the way.
+struct Column {
+    /// Of this column alone.
+    plan: Plan,
+    levels: Levels,
+    cells: Cells,
+    rows: u64,
+}
+
+impl Column {
+    /// Adds rows: parsed in parallel, and numbered in their order.
+    fn add(&mut self, slices: &[ArrayRef]) -> Result<()> {
+        let parsed: Vec<Parsed> = slices.par_iter().map(|slice| records::parse_column(slice, &self.plan)).collect();
+        let mut blocks = Vec::with_capacity(parsed.len());
+        for parsed in parsed {
+            if let Some(fault) = parsed.fault {
+                let (column, row) = (self.plan.slots[0].name.clone(), self.rows + fault.line + 1);
+                return Err(Error::Cell { column, row, message: fault.message });
+            }
+            self.rows += parsed.rows as u64;
+            blocks.extend(parsed.cells);
         }
-        rows += parsed.iter().map(|parsed| parsed.rows).sum::<usize>();
-        // A plan of one column makes cells of one.
-        let blocks = parsed.into_iter().flat_map(|parsed| parsed.cells);
-        match (kind, &plan.slots[0].tokens) {
-            (Kind::Text, Some(tokens)) => {
-                let vocabulary = hashed.map_or(Vocabulary::Words(&levels), Vocabulary::Hashed);
-                let count = |block| match block {
+        match &self.plan.slots[0].tokens {
+            Some(tokens) => {
+                let hashed = self.plan.vocabulary.hashed_bits;
+                let vocabulary = hashed.map_or(Vocabulary::Words(&self.levels), Vocabulary::Hashed);
+                let words = blocks.into_par_iter().map(|block| match block {
                     Block::Texts(texts) => Words::of(&texts, tokens.clone(), vocabulary),
-                    _ => Words::none(),
-                };
-                let blocks: Vec<Block> = blocks.collect();
-                let counted: Vec<Words> = blocks.into_par_iter().map(count).collect();
-                let numbered = counted.into_iter().map(|words| match levels.add(&words.new) {
-                    Some(map) => Ok((words, map)),
-                    None => Err(Error::Schema(format!(
-                        "column `{name}`: the texts have more than {} different words: give --hashed-bits 20, \
-                         --ngrams of fewer words, or a higher --most-words",
-                        plan.vocabulary.most_words
-                    ))),
+                    _ => Words::none(), // A plan with tokens makes texts.
                 });
-                let mut numbered: Vec<(Words, Vec<u32>)> = numbered.collect::<Result<_>>()?;
-                numbered.par_iter_mut().for_each(|(words, map)| words.settle(map));
-                numbered.into_iter().for_each(|(more, _)| words.append(&more));
+                self.add_words(words.collect())
             }
-            _ => {
-                for block in blocks {
-                    match block {
-                        Block::Numbers(more) => numbers.extend(more),
-                        Block::Codes { codes: more, levels: found } => {
-                            let (map, stranger) = levels.map(&found, &plan.missing);
-                            if let Some((_, Stranger::TooMany)) = stranger {
-                                return Err(Error::Schema(format!(
-                                    "column `{name}`: a category cannot have so many levels: give --ignore {name} \
-                                     or --number {name}"
-                                )));
-                            }
-                            let code = |local: u32| if local == MISSING { MISSING } else { map[local as usize] };
-                            codes.extend(more.into_iter().map(code));
-                        }
-                        Block::Texts(_) | Block::Words(_) | Block::Bytes { .. } => {} // Only texts, and idx files.
-                    }
-                }
-            }
+            None => blocks.into_iter().try_for_each(|block| self.add_block(block)),
         }
     }
-    let cells = match kind {
-        Kind::Number | Kind::Count => Cells::Numbers(numbers),
-        Kind::Category | Kind::Flag => Cells::Codes(codes),
-        Kind::Text => Cells::Words(words),
-    };
-    Ok((cells, levels.names()))
+
+    fn add_words(&mut self, words: Vec<Words>) -> Result<()> {
+        let mut numbered = Vec::with_capacity(words.len());
+        for words in words {
+            let Some(map) = self.levels.add(&words.new) else {
+                let most = self.plan.vocabulary.most_words;
+                return Err(self.refuse(format!(
+                    "the texts have more than {most} different words: give --hashed-bits 20, --ngrams of fewer words, \
+                     or a higher --most-words"
+                )));
+            };
+            numbered.push((words, map));
+        }
+        numbered.par_iter_mut().for_each(|(words, map)| words.settle(map));
+        if let Cells::Words(all) = &mut self.cells {
+            numbered.iter().for_each(|(words, _)| all.append(words));
+        }
+        Ok(())
+    }
+
+    fn add_block(&mut self, block: Block) -> Result<()> {
+        match (&mut self.cells, block) {
+            (Cells::Numbers(all), Block::Numbers(numbers)) => all.extend(numbers),
+            (Cells::Codes(all), Block::Codes { codes, levels }) => {
+                let (map, stranger) = self.levels.map(&levels, &self.plan.missing);
+                if let Some((_, Stranger::TooMany)) = stranger {
+                    let name = &self.plan.slots[0].name;
+                    let remedy = format!("give --ignore {name} or --number {name}");
+                    return Err(self.refuse(format!("a category cannot have so many levels: {remedy}")));
+                }
+                let code = |local: u32| if local == MISSING { MISSING } else { map[local as usize] };
+                all.extend(codes.into_iter().map(code));
+            }
+            _ => {} // A plan makes cells of its kind.
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, message: String) -> Error {
+        Error::Schema(format!("column `{}`: {message}", self.plan.slots[0].name))
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! [`Table`]: arrays of Python as the columns of a batch.
 
+use std::sync::atomic::AtomicBool;
+
 use arrow_array::ArrayRef;
 use deciban::data::{Batch, Column, Integers, Kind, Schema, Sparse};
 use deciban::text::{Reading, Tokeniser};
@@ -13,6 +15,9 @@ use crate::column::{self, Column as Given};
 use crate::errors::raise;
 use crate::model::Model;
 use crate::work;
+
+/// Fewer rows are read at once, on the thread that asks for them.
+const FEW_ROWS: usize = 1 << 12;
 
 enum Source {
     /// All columns of a matrix.
@@ -167,9 +172,12 @@ impl Table {
         known: Option<&[String]>,
     ) -> PyResult<()> {
         let options = &self.options;
-        let (pieces, name_) = (given.pieces(), &name);
-        let (cells, levels) =
-            work::run(py, None, |stop| deciban_data::read(name_, pieces, kind, known, options, stop))?;
+        let read = |stop: &AtomicBool| deciban_data::read(&name, given.pieces(), kind, known, options, stop);
+        // A few rows are read before a thread would have begun.
+        let (cells, levels) = match given.rows() < FEW_ROWS {
+            true => read(&AtomicBool::new(false)).map_err(raise)?,
+            false => work::run(py, None, read)?,
+        };
         let column = Column { name: name.clone(), kind, levels };
         self.sources.push((name, Source::Cells(cells, column)));
         Ok(())

@@ -2,8 +2,12 @@
 
 import itertools
 import warnings
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -17,6 +21,8 @@ MODELS = [
     lambda: Classifier("gaussian"),
     lambda: Classifier("gaussian", covariance="diagonal"),
     lambda: Classifier("naive-bayes"),
+    lambda: Classifier("multinomial", ngrams="1..2", hashed_bits=6),
+    lambda: Classifier("naive-bayes", category="x0", text="x1"),
     lambda: Classifier("bernoulli"),
     lambda: Classifier("multinomial"),
     lambda: Classifier("tree"),
@@ -43,6 +49,17 @@ def matrices():
     yield np.full((12, 2), np.iinfo(np.uint64).max, dtype=np.uint64)
     yield from (np.broadcast_to(np.float64(3), (12, 3)), plain[::-1, ::-2], np.asfortranarray(plain), plain[:, :, None])
     yield from (plain[0], "text", None, 7, [], [[]], [[1, 2], [3]], {"a": [1, 2], "b": [1]}, {}, {"a": ["x"] * 12})
+    for odd in ("\ud800", b"\xff", Decimal("NaN"), object(), 2**200, 1j, "a\0b", "x" * 10_000, pd.NA, pd.NaT, True, [1]):
+        cells = np.empty(12, dtype=object)
+        cells[:] = [odd, "a", None] * 4
+        yield {"a": cells}
+        yield pd.DataFrame({"a": [odd, 1.5] * 6, "b": [odd] * 12}, dtype=object)
+    texts = ["one two three four", "", " ", "é ü ñ", "!!!", "a\nb"] * 2
+    yield from ({"x0": texts, "x1": texts}, {"x1": [None] * 12, "x0": [True, None] * 6}, np.array([texts, texts]).T)
+    yield from (pa.table({}), pa.table({"a": []}), pa.table({"a": pa.nulls(12)}), pa.table({"a": [[1]] * 12}))
+    yield from (pa.table({"a": [b"x"] * 12}), pa.table({"a": [Decimal("1.5")] * 12}), pa.array([1] * 12))
+    yield from (pl.DataFrame({"a": [{"b": 1}] * 12}), pl.DataFrame({"a": pl.Series([None] * 12, dtype=pl.Categorical)}))
+    yield from (pl.DataFrame({"a": texts, "b": texts}), pd.DataFrame({"a": pd.Categorical(texts)}), pd.DataFrame(index=range(12)))
     yield from (sp.csr_matrix((12, 5)), sp.csr_matrix(np.abs(plain)), sp.coo_matrix(plain), sp.csc_array(plain > 0))
 
 
