@@ -59,8 +59,8 @@ pub fn kind_of(name: &str, pieces: &[ArrayRef], missing: &[String]) -> Result<Ki
     }
 }
 
-/// The cells of a column that is of this kind, and its levels or words: those that are `known`, or else
-/// those of the column, in order of first appearance. Of `options`, those count that say how cells and
+/// The cells of a column that is of this kind, coded by the levels or words that are `known`, or else by those
+/// of the column, which come with the cells, in order of first appearance. Of `options`, those count that say how cells and
 /// texts are read. Soon after `stop` turns true it ends, with [`Error::Interrupted`].
 ///
 /// ```
@@ -103,7 +103,8 @@ pub fn read(
         }
         column.add(group)?;
     }
-    Ok((column.cells, column.levels.names()))
+    let found = if known.is_none() { column.levels.names() } else { Vec::new() };
+    Ok((column.cells, found))
 }
 
 /// A column on the way.

@@ -55,14 +55,27 @@ class Classifier:
     # Learning
 
     def fit(self, X, y, sample_weight=None):
-        """Learns from labelled rows; labels may be of any type, None and NaN are rows without one."""
+        """Learns from labelled rows; labels may be of any type, None and NaN are rows without one.
+
+        >>> from deciban import Classifier
+        >>> mails = {"text": ["free prize now", "win a free prize", "see you at home", "dinner at home"]}
+        >>> model = Classifier("multinomial", text="text").fit(mails, ["spam", "spam", "ham", "ham"])
+        >>> model.predict({"text": ["a free dinner now"]}).tolist()
+        ['spam']
+        """
         table, labels = self._table(X, y, sample_weight, None)
         name = "y" if getattr(y, "name", None) is None else str(y.name)
         model = _core.Model.fit(table, list(labels), self.model, self._options(), name, self.n_jobs)
         return self._learned(model, labels)
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Adds labelled rows to those of before; classes and levels may be new."""
+        """Adds labelled rows to those of before; classes and levels may be new.
+
+        >>> from deciban import Classifier
+        >>> model = Classifier("naive-bayes").fit({"fur": ["red", "black"]}, ["cat", "dog"])
+        >>> model.partial_fit({"fur": ["white", "white"]}, ["hare", "hare"]).classes_.tolist()
+        ['cat', 'dog', 'hare']
+        """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
         table, labels = self._table(X, y, sample_weight, self._model)
@@ -74,7 +87,15 @@ class Classifier:
         return self._learned(mine.merged(others), {**self._labels, **other._labels})
 
     def forget(self, other):
-        """Takes away the rows behind another classifier, all of which must be behind this one."""
+        """Takes away the rows behind another classifier, all of which must be behind this one.
+
+        >>> from deciban import Classifier
+        >>> some = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
+        >>> more = Classifier("gaussian").fit([[3.0], [5.0], [9.0], [7.0]], [0, 0, 1, 1])
+        >>> both = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1]).merge(more)
+        >>> bool(abs(both.forget(more).evidence([[3.0]]) - some.evidence([[3.0]])).max() < 1e-9)
+        True
+        """
         return self._learned(self._fitted().without(other._fitted()), self._labels)
 
     # Using
@@ -128,7 +149,13 @@ class Classifier:
 
     def explain(self, X):
         """For each row a list of what its features say: dictionaries with `name`, `value`, `missing` and
-        `evidence`, an array of nats per class. They add up to the evidence, but for what all classes share."""
+        `evidence`, an array of nats per class. They add up to the evidence, but for what all classes share.
+
+        >>> from deciban import Classifier
+        >>> model = Classifier("naive-bayes").fit({"fur": ["red", "red", "black", "red"]}, list("ccdd"))
+        >>> [(entry["name"], entry["value"]) for entry in model.explain({"fur": ["black"]})[0]]
+        [('fur', 'black')]
+        """
         rows = self._fitted().explain(self._known(X), self.n_jobs)
         entry = lambda name, value, evidence, missing: {  # noqa: E731
             "name": name,
@@ -139,7 +166,14 @@ class Classifier:
         return [[entry(*told) for told in row] for row in rows]
 
     def sample(self, n, seed=0, prior=None):
-        """New labelled rows of a generative model: a dictionary of columns, and labels."""
+        """New labelled rows of a generative model: a dictionary of columns, and labels.
+
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit({"x": [1.0, 2.0, 4.0, 6.0]}, list("aabb"))
+        >>> cells, labels = model.sample(3, seed=1)
+        >>> cells["x"].shape, labels.shape
+        ((3,), (3,))
+        """
         rows = self._fitted().sample(int(n), int(seed), None if prior is None else self._prior(prior))
         names = [name for name, _ in self._model.columns]
         cells = {name: np.array([row[j] for _, row in rows]) for j, name in enumerate(names)}
@@ -153,7 +187,17 @@ class Classifier:
 
     @classmethod
     def load(cls, path):
-        """Reads a model file, of this package or of the command line. Labels are texts, or integers if all are."""
+        """Reads a model file, of this package or of the command line. Labels are texts, or integers if all are.
+
+        >>> import os, tempfile
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "m.deciban"))
+        ...     again = Classifier.load(os.path.join(folder, "m.deciban"))
+        >>> again.predict([[1.5], [5.0]])
+        array([0, 1])
+        """
         model = _core.Model.load(path)
         names = model.classes
         is_integer = all(name.lstrip("-").isdigit() and name == str(int(name)) for name in names)
