@@ -244,13 +244,13 @@ def test_threads_and_the_interpreter_lock():
 
 #: Work that takes minutes: rows that overlap in memory, so there are as many as one likes.
 LONG = {
-    "logistic": """deciban.Classifier("logistic", solver="newton").fit(rows(2_000_000, 200), y)""",
-    "sgd": """deciban.Classifier("logistic", solver="sgd").fit(rows(2_000_000, 200), y)""",
-    "auto": """deciban.Classifier().fit(rows(2_000_000, 100), y)""",
-    "evidence": """deciban.Classifier("gaussian").fit(rows(9000, 300), y[:9000]).evidence(rows(2_000_000, 300))""",
+    "logistic": """deciban.Classifier("logistic", solver="newton").fit(rows(2_000_000, 400), y)""",
+    "sgd": """deciban.Classifier("logistic", solver="sgd").fit(rows(2_000_000, 400), y)""",
+    "auto": """deciban.Classifier().fit(rows(2_000_000, 200), y)""",
+    "evidence": """deciban.Classifier("gaussian").fit(rows(9000, 800), y[:9000]).evidence(rows(2_000_000, 800))""",
     "explain": """deciban.Classifier("gaussian").fit(rows(1000, 12), y[:1000]).explain(rows(2_000_000, 12))""",
     "sample": """deciban.Classifier("gaussian").fit(rows(1000, 12), y[:1000]).sample(100_000_000)""",
-    "drop-in": """sk().LogisticRegression(tol=1e-12).fit(rows(2_000_000, 200), y)""",
+    "drop-in": """sk().LogisticRegression(tol=1e-12).fit(rows(2_000_000, 400), y)""",
 }
 
 
@@ -259,7 +259,7 @@ def test_ctrl_c_stops_long_work(what):
     code = f"""
 import importlib, numpy as np, deciban
 sk = lambda: importlib.import_module("deciban.sklearn")
-base = np.random.default_rng(0).normal(size=2_000_300)
+base = np.random.default_rng(0).normal(size=2_001_000)
 rows = lambda n, width: np.lib.stride_tricks.sliding_window_view(base, width)[:n]
 y = (base[:2_000_000] > 0) + np.arange(2_000_000) % 2
 print("ready", flush=True)
@@ -276,7 +276,7 @@ except KeyboardInterrupt:
     start = time.monotonic()
     # It takes a fraction of a second; the limit is for machines that do much else, and far below the work's own time.
     try:
-        told, _ = child.communicate(timeout=10)
+        told, _ = child.communicate(timeout=30)
     finally:
         child.kill()
     assert told == "stopped\n"
