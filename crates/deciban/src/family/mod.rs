@@ -22,7 +22,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
-mod words;
+pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What the families of texts share. Scores are sums over a row's words,
+//! What the families of texts share, and linear models of texts with them. Scores are sums over a row's words,
 //!
 //! s_c = Σ_j f(x_j) t_jc,
 //!
@@ -9,10 +9,10 @@ use crate::data::{Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
 
 /// Some rows of a column of texts.
-pub(super) type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
+pub(crate) type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
 
 /// A value per word and class.
-pub(super) struct WordTable<'a> {
+pub(crate) struct WordTable<'a> {
     pub classes: usize,
     /// t_jc at `j·classes + c`.
     pub values: &'a [f64],
@@ -26,6 +26,7 @@ impl WordTable<'_> {
     pub fn sums(&self, texts: Texts<'_>, f: impl Fn(f64) -> f64, finish: impl FnMut(usize, f64, &[f64])) -> bool {
         // A loop of known length runs in registers.
         match self.classes {
+            1 => self.fixed::<1>(texts, f, finish),
             2 => self.fixed::<2>(texts, f, finish),
             3 => self.fixed::<3>(texts, f, finish),
             4 => self.fixed::<4>(texts, f, finish),

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::rowset::Design;
+use super::rowset::{Design, add_intercepts};
 use crate::data::{Rows, Sparse, Tile};
+use crate::family::words::WordTable;
 use crate::numerics::{RowMajor, all_finite};
 
 /// Some rows of a batch.
@@ -56,32 +57,12 @@ impl Design for InPlace<'_> {
                 let v: Vec<f64> = scale.iter().zip(weights).map(|(s, w)| s * w).collect();
                 x.products(centre, &v, intercept[0], z.column_mut(0));
             }
-            InPlace::Text { counts, rows, .. } if outputs == 1 => {
-                let z = z.column_mut(0);
-                let weight = |j: u32| weights.get(j as usize).copied().unwrap_or(0.0);
-                counts.for_each_row(&Rows::Range(rows.clone()), |i, words, x| {
-                    // Two sums at a time: one addition need not wait for the other.
-                    let ((words, last), (x, last_x)) = (words.as_chunks::<2>(), x.as_chunks::<2>());
-                    let mut sums = [intercept[0], 0.0];
-                    for (j, x) in words.iter().zip(x) {
-                        sums[0] += x[0] * weight(j[0]);
-                        sums[1] += x[1] * weight(j[1]);
-                    }
-                    last.iter().zip(last_x).for_each(|(&j, x)| sums[0] += x * weight(j));
-                    z[i] = sums[0] + sums[1];
-                });
-            }
             InPlace::Text { counts, rows, .. } => {
-                let mut sums = vec![0.0; outputs];
-                counts.for_each_row(&Rows::Range(rows.clone()), |i, words, x| {
-                    sums.copy_from_slice(intercept);
-                    for (&j, x) in words.iter().zip(x) {
-                        let start = j as usize * outputs;
-                        let weights = weights.get(start..start + outputs).unwrap_or_default();
-                        sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += x * w);
-                    }
-                    (0..outputs).for_each(|k| z.column_mut(k)[i] = sums[k]);
-                });
+                let table = WordTable { classes: outputs, values: weights, unknown: None };
+                let finish = |i: usize, _: f64, sums: &[f64]| {
+                    (0..outputs).for_each(|k| z.column_mut(k)[i] = sums[k] + intercept[k]);
+                };
+                table.sums((*counts, &Rows::Range(rows.clone())), |x| x, finish);
             }
         }
     }
@@ -162,9 +143,4 @@ impl InPlace<'_> {
             }
         });
     }
-}
-
-fn add_intercepts(r: &Tile, sums: &mut [f64]) {
-    let first = sums.len() - r.width();
-    sums[first..].iter_mut().enumerate().for_each(|(k, sum)| *sum += r.column(k).iter().sum::<f64>());
 }

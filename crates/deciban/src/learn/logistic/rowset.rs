@@ -18,6 +18,12 @@ pub trait Design {
     fn dense(&self, features: usize, by: &[f64], out: &mut Tile);
 }
 
+/// Adds what the intercept's ones contribute to Xᵀr, at the end of `sums`.
+pub(super) fn add_intercepts(r: &Tile, sums: &mut [f64]) {
+    let first = sums.len() - r.width();
+    sums[first..].iter_mut().enumerate().for_each(|(k, sum)| *sum += r.column(k).iter().sum::<f64>());
+}
+
 /// Rows copied into features: numbers dense, the rest by code.
 #[derive(Default)]
 pub struct Rowset {
@@ -110,10 +116,7 @@ impl Design for Rowset {
                 gradient[j * outputs + k] += dense[(j, k)];
             }
         }
-        let intercept = gradient.len() - outputs;
-        for k in 0..outputs {
-            gradient[intercept + k] += r.column(k).iter().sum::<f64>();
-        }
+        add_intercepts(r, gradient);
         self.for_each_sparse(|i, j, x| {
             (0..outputs).for_each(|k| gradient[j * outputs + k] += x * r.column(k)[i]);
         });
@@ -121,14 +124,13 @@ impl Design for Rowset {
 
     fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]) {
         let (n, outputs) = (self.numbers.width(), c.width());
-        let intercept = diagonal.len() - outputs;
         for k in 0..outputs {
             for j in 0..n {
                 let terms = self.numbers.column(j).iter().zip(c.column(k));
                 diagonal[j * outputs + k] += terms.map(|(x, c)| x * x * c).sum::<f64>();
             }
-            diagonal[intercept + k] += c.column(k).iter().sum::<f64>();
         }
+        add_intercepts(c, diagonal);
         self.for_each_sparse(|i, j, x| {
             (0..outputs).for_each(|k| diagonal[j * outputs + k] += x * x * c.column(k)[i]);
         });
