@@ -125,6 +125,15 @@ impl Array {
         })
     }
 
+    /// An array to write scores into: a row per row, a column per class.
+    pub fn of_scores(object: &Bound<'_, PyAny>, rows: usize, classes: usize) -> PyResult<Self> {
+        let array = Array::new(object)?;
+        match (array.rows(), array.columns()) == (rows, classes) {
+            true => Ok(array),
+            false => Err(PyValueError::new_err("the output needs a row per row and a column per class")),
+        }
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows

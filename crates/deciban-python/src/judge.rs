@@ -119,7 +119,7 @@ impl Trials {
     }
 }
 
-/// Low, high, weight, mean probability and share of events of each bin that has rows.
+/// Low, high, weight, mean probability and share of events of each bin that has rows; and the calibration error.
 #[pyfunction]
 #[pyo3(signature = (probabilities, events, bins, weights=None))]
 pub fn reliability<'py>(
@@ -128,7 +128,7 @@ pub fn reliability<'py>(
     events: Vec<bool>,
     bins: usize,
     weights: Option<Vec<f64>>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<(Bound<'py, PyAny>, f64)> {
     let wrong = |message: &str| Err(PyValueError::new_err(message.to_string()));
     if probabilities.len() != events.len() || weights.as_ref().is_some_and(|w| w.len() != events.len()) {
         return wrong("a probability, an event and a weight of each row are needed");
@@ -145,5 +145,5 @@ pub fn reliability<'py>(
     }
     let bins = curve.curve();
     let values: Vec<f64> = bins.iter().flat_map(|b| [b.low, b.high, b.weight, b.mean, b.share]).collect();
-    to_numpy(py, &values, &[bins.len(), 5])
+    Ok((to_numpy(py, &values, &[bins.len(), 5])?, curve.error()))
 }

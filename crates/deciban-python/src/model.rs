@@ -257,10 +257,7 @@ impl Model {
         out: &Bound<'_, PyAny>,
         n_jobs: Option<isize>,
     ) -> PyResult<()> {
-        let mut out = Array::new(out)?;
-        if (out.rows(), out.columns()) != (table.rows(), self.model.schema().classes().len()) {
-            return Err(PyValueError::new_err("the output needs a row per row and a column per class"));
-        }
+        let mut out = Array::of_scores(out, table.rows(), self.model.schema().classes().len())?;
         let (batch, out) = (table.batch()?, out.slice_mut::<f64>()?);
         if batch.width() != self.model.schema().columns().len() {
             return Err(PyValueError::new_err("the table has other columns than the model"));

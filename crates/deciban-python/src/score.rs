@@ -201,10 +201,10 @@ impl Scorer {
             "probability" => Output::Posterior,
             _ => return Err(PyValueError::new_err(format!("there is no output `{output}`"))),
         };
-        let mut out = Array::new(out)?;
-        if (out.rows(), out.columns()) != (table.rows(), self.classes) || log_prior.len() != self.classes {
-            return Err(PyValueError::new_err("the output needs a row per row and a column per class"));
+        if log_prior.len() != self.classes {
+            return Err(PyValueError::new_err("the prior needs a value per class"));
         }
+        let mut out = Array::of_scores(out, table.rows(), self.classes)?;
         let batch = table.batch()?;
         let out = out.slice_mut::<f64>()?;
         work::run(py, n_jobs, |stop| self.score(&batch, &log_prior, output, out, stop))

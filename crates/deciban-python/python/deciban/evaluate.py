@@ -107,10 +107,8 @@ def reliability(probabilities, y, bins=10, sample_weight=None):
     (array([0.1, 0.9]), 0.2)
     """
     probabilities = np.asarray(probabilities, dtype=np.float64).ravel()
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel().tolist()
-    found = _core.reliability(probabilities.tolist(), _targets(y), int(bins), weights)
+    found, error = _core.reliability(probabilities.tolist(), _targets(y), int(bins), _weights(sample_weight))
     low, high, weight, mean, share = found.T if len(found) else np.zeros((5, 0))
-    error = float(np.sum(weight * np.abs(mean - share)) / weight.sum()) if len(found) else float("nan")
     return {"low": low, "high": high, "weight": weight, "mean": mean, "share": share, "error": error}
 
 
@@ -125,5 +123,8 @@ def _trials(llr, y, sample_weight):
     llr = np.ascontiguousarray(llr, dtype=np.float64)
     if llr.ndim != 1:
         raise ValueError(f"llr must have one dimension, and has {llr.ndim}")
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel().tolist()
-    return _core.Trials(llr, _targets(y), weights)
+    return _core.Trials(llr, _targets(y), _weights(sample_weight))
+
+
+def _weights(sample_weight):
+    return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel().tolist()
