@@ -69,7 +69,7 @@ impl Categories {
 fn fit(family: &AnyFamily, statistics: &[deciban::family::AnyStatistic], schema: &Schema) -> AnyDensity {
     let (columns, levels) = (schema.names(), schema.columns().iter().map(|c| c.levels.len()).collect::<Vec<_>>());
     let names = Names { columns: &columns, levels: &levels, classes: schema.classes() };
-    family.fit(statistics, names).unwrap()
+    family.fit(&statistics.iter().collect::<Vec<_>>(), names).unwrap()
 }
 
 /// ln p(class) + ln p(x | class) of the chosen rows, per row.

@@ -31,7 +31,10 @@ fn observe<F: Family>(family: &F, x: &[f64], weights: Option<&[f64]>) -> deciban
 
 fn fit<F: Family>(family: &F, classes: &[F::Statistic]) -> deciban::Result<F::Density> {
     let (columns, class_names) = (names(1), ["x", "y"].map(String::from));
-    family.fit(classes, Names { columns: &columns, levels: &[0], classes: &class_names[..classes.len()] })
+    family.fit(
+        &classes.iter().collect::<Vec<_>>(),
+        Names { columns: &columns, levels: &[0], classes: &class_names[..classes.len()] },
+    )
 }
 
 /// log p(x | class) of each row of one column.

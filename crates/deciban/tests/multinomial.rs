@@ -55,7 +55,7 @@ fn fit(
     levels: usize,
 ) -> deciban::Result<MultinomialDensity> {
     let (columns, levels, names) = (names(width), vec![levels; width], names(classes.len()));
-    family.fit(classes, Names { columns: &columns, levels: &levels, classes: &names })
+    family.fit(&classes.iter().collect::<Vec<_>>(), Names { columns: &columns, levels: &levels, classes: &names })
 }
 
 /// The evidence of each row.

@@ -76,13 +76,13 @@ impl<'a> Integers<'a> {
         }
     }
 
-    /// These numbers of words, copied to `buffer` only if they have another type.
+    /// These numbers of words, copied to `buffer` only if they are wider.
     #[inline]
     fn words<'b>(&'b self, range: Range<usize>, buffer: &'b mut [u32]) -> &'b [u32] {
         match self {
             Integers::U32(slice) => &slice[range],
-            // The constructor has checked that they are small enough.
-            Integers::I32(slice) => narrow(&slice[range], buffer, |x| x as u32),
+            // The constructor has checked that they are not negative, and small enough.
+            Integers::I32(slice) => bytemuck::cast_slice(&slice[range]),
             Integers::I64(slice) => narrow(&slice[range], buffer, |x| x as u32),
             Integers::Usize(slice) => narrow(&slice[range], buffer, |x| x as u32),
         }

@@ -202,14 +202,15 @@ impl Auto {
     }
 
     /// The densities of a shape.
-    fn of_shape(&self, shape: Shape, classes: &[AutoStatistic], names: Names<'_>) -> Result<AnyDensity> {
+    fn of_shape(&self, shape: Shape, classes: &[&AutoStatistic], names: Names<'_>) -> Result<AnyDensity> {
         let statistic = |class: &AutoStatistic| match shape {
             Shape::Gaussian => AnyStatistic::Gaussian(class.gaussian.clone()),
             Shape::Gamma => AnyStatistic::Gamma(class.gamma.clone()),
             Shape::LogNormal => AnyStatistic::LogNormal(class.log_normal.clone()),
             Shape::Histogram => AnyStatistic::Histogram(class.histogram.clone()),
         };
-        self.family(shape).fit(&classes.iter().map(statistic).collect::<Vec<_>>(), names)
+        let classes: Vec<AnyStatistic> = classes.iter().map(|class| statistic(class)).collect();
+        self.family(shape).fit(&classes.iter().collect::<Vec<_>>(), names)
     }
 }
 
@@ -305,7 +306,8 @@ impl Family for Auto {
             let weights: Vec<f64> = train.iter().filter_map(AutoStatistic::sketch).map(Quantiles::weight).collect();
             for (told, &shape) in told.iter_mut().zip(&SHAPES) {
                 let fits = positive || matches!(shape, Shape::Gaussian | Shape::Histogram);
-                let density = fits.then(|| self.of_shape(shape, &train, names)).and_then(Result::ok);
+                let density =
+                    fits.then(|| self.of_shape(shape, &train.iter().collect::<Vec<_>>(), names)).and_then(Result::ok);
                 *told += match density {
                     Some(density) => class_likelihood(&density, &weights, &held)?,
                     None => f64::NEG_INFINITY,
@@ -317,7 +319,7 @@ impl Family for Auto {
         Ok(Auto { chosen: Some(SHAPES[best]), ..self.clone() })
     }
 
-    fn fit(&self, classes: &[AutoStatistic], names: Names<'_>) -> Result<AutoDensity> {
+    fn fit(&self, classes: &[&AutoStatistic], names: Names<'_>) -> Result<AutoDensity> {
         let shape = self.chosen.ok_or_else(|| Error::parameter("--family", "the family has not been chosen yet"))?;
         Ok(AutoDensity(Box::new(self.of_shape(shape, classes, names)?)))
     }
@@ -373,7 +375,7 @@ mod tests {
         };
         let classes: Vec<AutoStatistic> = rows.iter().map(statistic).collect();
         let family = Auto { chosen: Some(Shape::Gamma), pseudo_count: 1.0 };
-        let density = family.fit(&classes, names()).unwrap();
+        let density = family.fit(&classes.iter().collect::<Vec<_>>(), names()).unwrap();
         let found = class_likelihood(density.chosen(), &[4.0, 3.0], &classes).unwrap();
         let mut expected = 0.0;
         for (k, x) in rows.iter().enumerate() {
@@ -388,7 +390,9 @@ mod tests {
         // The densities are those of the family by its name.
         let plain = AnyFamily::named("gamma").unwrap();
         let gamma: Vec<AnyStatistic> = classes.iter().map(|class| AnyStatistic::Gamma(class.gamma.clone())).collect();
-        let AnyDensity::Gamma(by_name) = plain.fit(&gamma, names()).unwrap() else { panic!() };
+        let AnyDensity::Gamma(by_name) = plain.fit(&gamma.iter().collect::<Vec<_>>(), names()).unwrap() else {
+            panic!()
+        };
         let AnyDensity::Gamma(own) = density.chosen() else { panic!() };
         assert_eq!(own, &by_name);
         let again: AutoDensity = from_bytes(&to_bytes(&density).unwrap()).unwrap();

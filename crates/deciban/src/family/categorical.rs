@@ -43,8 +43,8 @@ use crate::statistic::Statistic;
 ///         family.observe(&mut statistic, &Cells::new(&batch, &[0], Rows::Range(0..3)), &columns)?;
 ///         Ok(statistic)
 ///     };
-///     let genders = [statistic([22.0, 5.0, 73.0])?, statistic([0.0, 20.0, 80.0])?];
-///     let density = family.fit(&genders, Names { columns: &columns, levels: &[3], classes: &classes })?;
+///     let (females, males) = (statistic([22.0, 5.0, 73.0])?, statistic([0.0, 20.0, 80.0])?);
+///     let density = family.fit(&[&females, &males], Names { columns: &columns, levels: &[3], classes: &classes })?;
 ///     assert!((density.probability(0, 0, 0) - (22.0 + pseudo_count) / (100.0 + 3.0 * pseudo_count)).abs() < 1e-15);
 ///     // What a tortoiseshell cat says, then a ginger one.
 ///     let (batch, mut out) = (Batch::new(2).codes(&[0, 1])?, Tile::default());
@@ -352,7 +352,7 @@ impl Family for Categorical {
         Some(sum)
     }
 
-    fn fit(&self, classes: &[LevelCounts], names: Names<'_>) -> Result<CategoricalDensity> {
+    fn fit(&self, classes: &[&LevelCounts], names: Names<'_>) -> Result<CategoricalDensity> {
         self.check()?;
         let mut columns = Vec::new();
         for j in 0..names.columns.len() {
@@ -385,7 +385,7 @@ mod tests {
     fn fur(family: &Categorical) -> CategoricalDensity {
         let cats = counts(family, &[&[0, 0, 0, 0, 0, 0, 1, 1, 1, 2]], None);
         let dogs = counts(family, &[&[1, 2, 2, 2, 2]], None);
-        family.fit(&[cats, dogs], names(&["fur"], &[3])).unwrap()
+        family.fit(&[&cats, &dogs], names(&["fur"], &[3])).unwrap()
     }
 
     #[test]
@@ -411,7 +411,7 @@ mod tests {
         let a = counts(&family, &[&[0, 0, 1, MISSING], &[1, MISSING, MISSING, MISSING]], None);
         let b = counts(&family, &[&[1, 1], &[0, 2]], None);
         assert_eq!((a.counts(0), a.counts(1), a.total(1)), (&[2.0, 1.0][..], &[0.0, 1.0][..], 1.0));
-        let density = family.fit(&[a, b], names(&["x", "y"], &[2, 3])).unwrap();
+        let density = family.fit(&[&a, &b], names(&["x", "y"], &[2, 3])).unwrap();
         let scores = score(&density, &[&[0, MISSING, MISSING, UNSEEN, 9], &[1, 1, MISSING, MISSING, MISSING]]).unwrap();
         let expected = |p: [f64; 5]| p.map(f64::ln);
         testing::close(&scores[0], &expected([3.0 / 5.0 * 2.0 / 4.0, 2.0 / 4.0, 1.0, 1.0 / 5.0, 1.0 / 5.0]), 1e-15);
@@ -433,7 +433,7 @@ mod tests {
     fn hostile_input_is_refused() {
         let family = Categorical { pseudo_count: 0.0, ..Categorical::default() };
         let empty = counts(&family, &[&[MISSING]], None);
-        let error = family.fit(&[empty, counts(&family, &[&[0]], None)], names(&["fur"], &[1])).unwrap_err();
+        let error = family.fit(&[&empty, &counts(&family, &[&[0]], None)], names(&["fur"], &[1])).unwrap_err();
         assert!(error.to_string().contains("class `k0` has no cell in column `fur`"), "{error}");
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(Categorical { pseudo_count: bad, ..Categorical::default() }.check().is_err());

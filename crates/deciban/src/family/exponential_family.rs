@@ -398,7 +398,7 @@ impl<E: ExponentialFamily> Family for E {
         self.with_events(pseudo_count / 2.0)
     }
 
-    fn fit(&self, classes: &[Sums<E>], names: Names<'_>) -> Result<Independent<E>> {
+    fn fit(&self, classes: &[&Sums<E>], names: Names<'_>) -> Result<Independent<E>> {
         self.check()?;
         let member = |class: usize, j: usize| {
             let sum = &classes[class].columns[j];

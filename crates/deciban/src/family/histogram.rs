@@ -48,7 +48,7 @@ use crate::transform::{Binning, Bins};
 /// };
 /// let flats = statistic(&[300.0, 350.0, 420.0, 500.0, 640.0, 900.0])?;
 /// let houses = statistic(&[700.0, 950.0, 1100.0, 1300.0, 1500.0, 2000.0])?;
-/// let density = family.fit(&[flats, houses], Names { columns: &names, levels: &[0], classes: &classes })?;
+/// let density = family.fit(&[&flats, &houses], Names { columns: &names, levels: &[0], classes: &classes })?;
 ///
 /// // Flats have 2, 3, 1, 0 of 6 in the four bins, houses 0, 1, 2, 3; each bin gets one more.
 /// assert!((density.probability(0, 0, 1) - 4.0 / 10.0).abs() < 1e-15);
@@ -361,7 +361,7 @@ impl Family for Histogram {
         Ok(())
     }
 
-    fn fit(&self, classes: &[HistogramStatistic], names: Names<'_>) -> Result<HistogramDensity> {
+    fn fit(&self, classes: &[&HistogramStatistic], names: Names<'_>) -> Result<HistogramDensity> {
         self.check()?;
         let width = classes.first().map_or(0, |class| class.sketches.len());
         classes.iter().try_for_each(|c| Error::check_shape("columns of the histograms", width, c.sketches.len()))?;
@@ -380,7 +380,7 @@ impl Family for Histogram {
                 }
                 Ok(weights.iter().map(|n| (n + alpha) / total).collect())
             };
-            let probabilities = classes.iter().enumerate().map(shares).collect::<Result<_>>()?;
+            let probabilities = classes.iter().copied().enumerate().map(shares).collect::<Result<_>>()?;
             Ok(HistogramColumn::new(bins, probabilities))
         };
         Ok(HistogramDensity { columns: (0..width).map(column).collect::<Result<_>>()?, classes: classes.len() })
@@ -407,7 +407,8 @@ mod tests {
 
     fn fit(family: &Histogram, classes: &[HistogramStatistic]) -> Result<HistogramDensity> {
         let class_names = ["x", "y", "z"].map(String::from);
-        family.fit(classes, Names { columns: &["a".into()], levels: &[0], classes: &class_names[..classes.len()] })
+        let names = Names { columns: &["a".into()], levels: &[0], classes: &class_names[..classes.len()] };
+        family.fit(&classes.iter().collect::<Vec<_>>(), names)
     }
 
     fn score(density: &HistogramDensity, x: &[f64]) -> Tile {

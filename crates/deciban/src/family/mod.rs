@@ -57,6 +57,18 @@ pub trait Family: Clone + Send + Sync {
     /// Adds rows of one class.
     fn observe(&self, statistic: &mut Self::Statistic, x: &Cells<'_>, names: &[String]) -> Result<()>;
 
+    /// Adds rows of several classes in one go, row `i` to `statistics[classes[i]]`; `None`, and nothing is
+    /// added, where class by class is as quick.
+    fn observe_mixed(
+        &self,
+        _statistics: &mut [&mut Self::Statistic],
+        _x: &Cells<'_>,
+        _classes: &[u32],
+        _names: &[String],
+    ) -> Option<Result<()>> {
+        None
+    }
+
     /// About how many bytes a statistic of `width` columns takes.
     fn size(&self, width: usize) -> usize;
 
@@ -87,7 +99,7 @@ pub trait Family: Clone + Send + Sync {
     }
 
     /// The densities of all classes: it sees them all, so pooling and tying are ordinary fits.
-    fn fit(&self, classes: &[Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
+    fn fit(&self, classes: &[&Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
 }
 
 /// Some parameters of a density, for people and programs to read: a value per class in each row.
@@ -196,6 +208,24 @@ macro_rules! families {
                     _ => Err(different()),
                 }
             }
+            fn observe_mixed(
+                &self,
+                statistics: &mut [&mut AnyStatistic],
+                x: &Cells<'_>,
+                classes: &[u32],
+                names: &[String],
+            ) -> Option<Result<()>> {
+                match self {
+                    $(AnyFamily::$variant(f) => {
+                        let own = statistics.iter_mut().map(|any| match any {
+                            AnyStatistic::$variant(s) => Some(s),
+                            #[allow(unreachable_patterns)]
+                            _ => None,
+                        });
+                        f.observe_mixed(&mut own.collect::<Option<Vec<_>>>()?, x, classes, names)
+                    })*
+                }
+            }
             fn relevel(&self, statistic: &mut AnyStatistic, maps: &[Vec<u32>]) -> Result<()> {
                 #[allow(unreachable_patterns)]
                 match (self, statistic) {
@@ -215,7 +245,10 @@ macro_rules! families {
             fn choose(&self, folds: &[Vec<AnyStatistic>], names: Names<'_>) -> Result<Self> {
                 match self {
                     $(AnyFamily::$variant(f) => {
-                        let folds: Result<Vec<_>> = folds.iter().map(|classes| typed!($variant, classes)).collect();
+                        let own = |classes: &Vec<AnyStatistic>| {
+                            Ok(typed!($variant, classes.iter())?.into_iter().cloned().collect())
+                        };
+                        let folds: Result<Vec<Vec<_>>> = folds.iter().map(own).collect();
                         Ok(AnyFamily::$variant(f.choose(&folds?, names)?))
                     })*
                 }
@@ -229,9 +262,9 @@ macro_rules! families {
                     _ => None,
                 }
             }
-            fn fit(&self, classes: &[AnyStatistic], names: Names<'_>) -> Result<AnyDensity> {
+            fn fit(&self, classes: &[&AnyStatistic], names: Names<'_>) -> Result<AnyDensity> {
                 match self {
-                    $(AnyFamily::$variant(f) => Ok(AnyDensity::$variant(f.fit(&typed!($variant, classes)?, names)?)),)*
+                    $(AnyFamily::$variant(f) => Ok(AnyDensity::$variant(f.fit(&typed!($variant, classes.iter().copied())?, names)?)),)*
                 }
             }
         }
@@ -265,18 +298,17 @@ macro_rules! families {
     };
 }
 
-/// The statistics of one family out of a slice of [`AnyStatistic`].
+/// The statistics of one family out of an iterator over [`AnyStatistic`].
 macro_rules! typed {
     ($variant:ident, $any:expr) => {
-        $any.iter()
-            .map(|any| {
-                #[allow(unreachable_patterns)]
-                match any {
-                    AnyStatistic::$variant(s) => Ok(s.clone()),
-                    _ => Err(different()),
-                }
-            })
-            .collect::<Result<Vec<_>>>()
+        $any.map(|any| {
+            #[allow(unreachable_patterns)]
+            match any {
+                AnyStatistic::$variant(s) => Ok(s),
+                _ => Err(different()),
+            }
+        })
+        .collect::<Result<Vec<_>>>()
     };
 }
 

@@ -481,7 +481,7 @@ impl Family for Table {
         Ok(())
     }
 
-    fn fit(&self, classes: &[JointCounts], names: Names<'_>) -> Result<TableDensity> {
+    fn fit(&self, classes: &[&JointCounts], names: Names<'_>) -> Result<TableDensity> {
         check_pseudo_count(self.pseudo_count)?;
         let seen = |j: usize| classes.iter().map(|class| class.levels[j]).max().unwrap_or(0);
         let levels: Vec<usize> = (0..names.columns.len()).map(|j| seen(j).max(names.levels[j]).max(1)).collect();
@@ -521,7 +521,7 @@ mod tests {
         let a = observe(&family, &[&[0, 0, 1, 1], &[0, 0, 2, MISSING]], None).unwrap();
         assert_eq!(a.cells(), [(vec![0, 0], 2.0), (vec![1, 2], 1.0)]);
         let b = observe(&family, &[&[1], &[1]], None).unwrap();
-        family.fit(&[a, b], names(&["fur", "size"], &[2, 3])).unwrap()
+        family.fit(&[&a, &b], names(&["fur", "size"], &[2, 3])).unwrap()
     }
 
     #[test]
@@ -559,18 +559,18 @@ mod tests {
         let error = observe(&family, &[&[1000], &[1000]], None).unwrap_err().to_string();
         assert!(error.contains("`c0`, `c1`") && error.contains("1002001 cells"), "{error}");
         let a = observe(&family, &[&[999], &[999]], None).unwrap();
-        assert!(family.fit(&[a.clone(), a.clone()], names(&["x", "y"], &[1000, 1000])).is_ok());
-        let error = family.fit(&[a], names(&["x", "y"], &[1000, 1001])).unwrap_err().to_string();
+        assert!(family.fit(&[&a, &a], names(&["x", "y"], &[1000, 1000])).is_ok());
+        let error = family.fit(&[&a], names(&["x", "y"], &[1000, 1001])).unwrap_err().to_string();
         assert!(error.contains("`x`, `y`") && error.contains("1001000 cells"), "{error}");
         // Seventy columns of two levels each.
         let columns = vec![&[0u32, 1][..]; 70];
         assert!(observe(&family, &columns, None).unwrap_err().to_string().contains("and 62 more"));
         let strict = Table { unseen: Unseen::Error, ..family };
-        let density = strict.fit(&[observe(&strict, &[&[0]], None).unwrap()], names(&["x"], &[1])).unwrap();
+        let density = strict.fit(&[&observe(&strict, &[&[0]], None).unwrap()], names(&["x"], &[1])).unwrap();
         assert!(score(&density, &[&[0, 4]]).unwrap_err().to_string().contains("column `c0`, row 2"));
         let ml = Table { pseudo_count: 0.0, ..strict };
         let nothing = observe(&ml, &[&[MISSING]], None).unwrap();
-        assert!(ml.fit(&[nothing], names(&["x"], &[1])).unwrap_err().to_string().contains("class `k0` has no cell"));
+        assert!(ml.fit(&[&nothing], names(&["x"], &[1])).unwrap_err().to_string().contains("class `k0` has no cell"));
     }
 
     #[test]

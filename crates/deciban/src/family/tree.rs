@@ -563,7 +563,7 @@ impl Family for Tree {
         Ok(())
     }
 
-    fn fit(&self, classes: &[PairCounts], names: Names<'_>) -> Result<TreeDensity> {
+    fn fit(&self, classes: &[&PairCounts], names: Names<'_>) -> Result<TreeDensity> {
         self.check()?;
         let width = names.columns.len();
         let seen = |j: usize| classes.iter().map(|class| class.singles.0[j].len()).max().unwrap_or(0);
@@ -612,14 +612,14 @@ mod tests {
     fn chain(family: &Tree) -> TreeDensity {
         let a = observe(family, &[&[0, 0, 0, 1, 1, 1], &[0, 0, 1, 1, 1, 1], &[2, 2, 2, 0, 1, 1]], None).unwrap();
         let b = observe(family, &[&[0, 0, 1, 1], &[0, 1, 0, 1], &[0, 1, 2, 0]], None).unwrap();
-        family.fit(&[a, b], names(&["a", "b", "c"], &[2, 2, 3])).unwrap()
+        family.fit(&[&a, &b], names(&["a", "b", "c"], &[2, 2, 3])).unwrap()
     }
 
     #[test]
     fn conditionals_by_hand() {
         let family = Tree::default();
         let a = observe(&family, &[&[0, 0, 0, 1], &[0, 0, 1, 1]], None).unwrap();
-        let density = family.fit(&[a], names(&["a", "b"], &[2, 3])).unwrap();
+        let density = family.fit(&[&a], names(&["a", "b"], &[2, 3])).unwrap();
         // p(a) = (3+1)/(4+2); p(b) = (2+1)/(4+3), 3/7, 1/7; N⁰ = 5.
         close(&[density.probability(0, 0, 0, 0)], &[4.0 / 6.0], 1e-15);
         let given = |u: usize| [0, 1, 2, 3].map(|v| density.probability(0, 1, u, v));
@@ -657,7 +657,7 @@ mod tests {
             &[0, 0, 0, 0, 1, 1, 1, 1],
             &[0, 0, 0, 1, 0, 1, 1, 1],
         ];
-        let density = ML.fit(&[observe(&ML, &columns, None).unwrap()], names(&["a", "b", "c", "d"], &[2; 4])).unwrap();
+        let density = ML.fit(&[&observe(&ML, &columns, None).unwrap()], names(&["a", "b", "c", "d"], &[2; 4])).unwrap();
         let found: Vec<(usize, usize)> = density.edges().iter().map(|edge| (edge.column, edge.parent)).collect();
         assert_eq!(found, [(2, 0), (1, 0), (3, 1)]);
         let weak = 0.75 * 1.5f64.ln() + 0.25 * 0.5f64.ln();
@@ -696,7 +696,7 @@ mod tests {
             let weights: Vec<f64> = rows.iter().map(|row| row.1).collect();
             let statistic =
                 observe(&family, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), Some(&weights)).unwrap();
-            if let Ok(density) = family.fit(&[statistic.clone(), statistic], names(&["a", "b", "c", "d", "e"], &[3; 5])) {
+            if let Ok(density) = family.fit(&[&statistic, &statistic], names(&["a", "b", "c", "d", "e"], &[3; 5])) {
                 let cells: Vec<[u32; 1]> = row.iter().map(|&code| [code]).collect();
                 let scores = score(&density, &cells.iter().map(|c| &c[..]).collect::<Vec<_>>()).unwrap();
                 let expected = enumerated(&density, 0, &row);
@@ -735,14 +735,14 @@ mod tests {
         let error = observe(&ML, &[&[5000], &[5000]], None).unwrap_err().to_string();
         assert!(error.contains("column `c1` alone has 5001 levels"), "{error}");
         let nothing = observe(&ML, &[&[MISSING], &[0]], None).unwrap();
-        let error = ML.fit(&[nothing], names(&["a", "b"], &[2, 2])).unwrap_err().to_string();
+        let error = ML.fit(&[&nothing], names(&["a", "b"], &[2, 2])).unwrap_err().to_string();
         assert!(error.contains("class `k0` has no cell in column `a`"), "{error}");
         let strict = chain(&Tree { unseen: Unseen::Error, ..Tree::default() });
         let error = score(&strict, &[&[0, MISSING], &[0, UNSEEN], &[0, 0]]).unwrap_err().to_string();
         assert!(error.contains("column `c1`, row 2"), "{error}");
         // A single column is a categorical one.
         let one = observe(&ML, &[&[0, 1, 1, 1]], None).unwrap();
-        let density = ML.fit(&[one], names(&["a"], &[2])).unwrap();
+        let density = ML.fit(&[&one], names(&["a"], &[2])).unwrap();
         close(&score(&density, &[&[1, MISSING]]).unwrap()[0], &[0.75f64.ln(), 0.0], 1e-15);
     }
 

@@ -5,7 +5,9 @@
 //! with a table t that lies word by word, so that a word touches one line of memory for all classes
 //! ([`WordTable`]). Counts of many rows are first summed as small integers ([`Tally`]).
 
-use crate::data::{Rows, Sparse, UNSEEN};
+use std::cell::RefCell;
+
+use crate::data::{Cells, Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
 
 /// Some rows of a column of texts.
@@ -45,8 +47,9 @@ impl WordTable<'_> {
         let unknown = self.unknown.and_then(|values| <&[f64; K]>::try_from(values).ok());
         let mut sound = true;
         texts.0.for_each_row(texts.1, |i, words, counts| {
-            sound &= are_counts(counts, &f);
-            let (total, sums) = sum_row(by_word, unknown, words, counts, &f);
+            let (total, sums, highest) = sum_row(by_word, unknown, words, counts, &f);
+            // The bits of numbers from 0 on ascend to those of ∞.
+            sound &= highest < f64::INFINITY.to_bits() || are_counts(counts, &f);
             finish(i, total, &sums);
         });
         sound
@@ -78,7 +81,8 @@ fn are_counts(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
     counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (0.0..f64::INFINITY).contains(&x))
 }
 
-/// Σ_j f(x_j) and Σ_j f(x_j) t_j of one row. A function of its own: its sums stay in registers.
+/// Σ_j f(x_j), Σ_j f(x_j) t_j and the highest bits of f(x_j) of one row. A function of its own: its sums
+/// stay in registers.
 #[inline(never)]
 fn sum_row<const K: usize>(
     by_word: &[[f64; K]],
@@ -86,9 +90,10 @@ fn sum_row<const K: usize>(
     words: &[u32],
     counts: &[f64],
     f: impl Fn(f64) -> f64,
-) -> (f64, [f64; K]) {
-    let add = |(total, sums): &mut (f64, [f64; K]), word: u32, count: f64| {
+) -> (f64, [f64; K], u64) {
+    let add = |(total, sums, highest): &mut (f64, [f64; K], u64), word: u32, count: f64| {
         let x = f(count);
+        *highest = x.to_bits().max(*highest);
         if let (true, Some(values)) = (x != 0.0, by_word.get(word as usize).or(unknown)) {
             *total += x;
             for k in 0..K {
@@ -97,14 +102,14 @@ fn sum_row<const K: usize>(
         }
     };
     // Two sums at a time: one addition need not wait for the other.
-    let (mut even, mut odd) = ((0.0, [0.0; K]), (0.0, [0.0; K]));
+    let (mut even, mut odd) = ((0.0, [0.0; K], 0), (0.0, [0.0; K], 0));
     let ((words, last_word), (counts, last_count)) = (words.as_chunks::<2>(), counts.as_chunks::<2>());
     for (word, count) in words.iter().zip(counts) {
         add(&mut even, word[0], count[0]);
         add(&mut odd, word[1], count[1]);
     }
     last_word.iter().zip(last_count).for_each(|(&word, &count)| add(&mut even, word, count));
-    (even.0 + odd.0, std::array::from_fn(|k| even.1[k] + odd.1[k]))
+    (even.0 + odd.0, std::array::from_fn(|k| even.1[k] + odd.1[k]), even.2.max(odd.2))
 }
 
 /// The words of a text that a model leaves out, in order: those in fewer than `fewest` rows and, where more
@@ -141,61 +146,158 @@ pub(super) enum Wrong {
     Count,
 }
 
-/// The texts of a class, to be counted.
+/// Sums of a class that grow with the words.
+pub(super) trait Sums {
+    /// Makes room for so many words.
+    fn reserve(&mut self, words: usize);
+    /// Adds Σᵢ wᵢ [xᵢⱼ ≠ 0] and Σᵢ wᵢ xᵢⱼ of some rows.
+    fn add(&mut self, j: usize, rows: f64, count: f64);
+    /// For how many words there is room.
+    fn words(&self) -> usize;
+}
+
+/// Counts and rows.
+impl Sums for Vec<[f64; 2]> {
+    fn reserve(&mut self, words: usize) {
+        if words > self.len() {
+            self.resize(words, [0.0; 2]);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, j: usize, rows: f64, count: f64) {
+        let sums = &mut self[j];
+        sums[0] += count;
+        sums[1] += rows;
+    }
+
+    fn words(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Rows alone.
+impl Sums for Vec<f64> {
+    fn reserve(&mut self, words: usize) {
+        if words > self.len() {
+            self.resize(words, 0.0);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, j: usize, rows: f64, _count: f64) {
+        self[j] += rows;
+    }
+
+    fn words(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Texts to be counted, each for its class.
 pub(super) struct Counting<'a> {
     pub texts: Texts<'a>,
+    /// The class of each row; empty where there is but one.
+    pub classes: &'a [u32],
     /// Of the rows; empty where all are 1.
-    pub weights: &'a [f64],
+    pub weights: Vec<f64>,
     /// Whether each row's counts are divided by their sum.
     pub normalise: bool,
     /// Numbers of words lie below.
     pub most: usize,
 }
 
-impl Counting<'_> {
-    /// Calls `add(j, Σᵢ wᵢ [xᵢⱼ ≠ 0], Σᵢ wᵢ xᵢⱼ)` for parts of the sums, where the x are f(count); unknown
-    /// words are left out. `known` is how many words there have been before.
-    pub fn run(&self, known: usize, f: impl Fn(f64) -> f64, mut add: impl FnMut(usize, f64, f64)) -> Result<(), Wrong> {
+impl<'a> Counting<'a> {
+    /// The texts of a block.
+    pub fn new(x: &Cells<'_>, texts: Texts<'a>, classes: &'a [u32], most: usize) -> Self {
+        let mut weights = Vec::new();
+        if x.weighted() {
+            x.read_weights(&mut weights);
+        }
+        Counting { texts, classes, weights, normalise: false, most }
+    }
+
+    /// Whether so many classes of so many words are counted best in the order of the rows: all tallies
+    /// together stay in the cache.
+    pub fn is_quick(classes: usize, words: usize) -> bool {
+        classes * words <= 1 << 19
+    }
+
+    fn class(&self, row: usize) -> usize {
+        self.classes.get(row).map_or(0, |class| *class as usize)
+    }
+
+    fn weight(&self, row: usize) -> f64 {
+        self.weights.get(row).copied().unwrap_or(1.0)
+    }
+
+    /// Calls `add(class, weight)` for each row.
+    pub fn for_each_weight(&self, mut add: impl FnMut(usize, f64)) {
+        (0..self.texts.1.len()).for_each(|row| add(self.class(row), self.weight(row)));
+    }
+
+    /// Adds the rows to the sums of their classes, where the x are f(count); unknown words are left out.
+    pub fn run<S: Sums>(&self, f: impl Fn(f64) -> f64, sums: &mut [&mut S]) -> Result<(), Wrong> {
         let (sparse, rows) = self.texts;
+        let known = sums.iter().map(|sums| sums.words()).max().unwrap_or(0);
         // Emptying a tally takes time for each word, used or not.
-        let pays = self.weights.is_empty() && !self.normalise && 2 * sparse.stored(rows) >= known;
-        let mut tally = pays.then(Tally::default);
+        let pays = self.weights.is_empty() && !self.normalise && 2 * sparse.stored(rows) >= known * sums.len();
+        let mut tallies: Vec<Tally> = sums.iter().filter(|_| pays).map(|_| Tally::new(known)).collect();
         let mut wrong = None;
         sparse.for_each_row(rows, |i, words, counts| {
-            if let Some(tally) = &mut tally {
-                if i % Tally::ROWS == 0 {
-                    tally.empty(&mut add);
-                }
-                if Tally::takes(counts, &f) {
-                    if let Err(word) = tally.add(words, counts, &f, self.most) {
-                        wrong.get_or_insert(Wrong::Word(word));
+            let class = self.class(i);
+            if i > 0 && i % Tally::ROWS == 0 {
+                tallies.iter_mut().zip(&mut *sums).for_each(|(tally, sums)| tally.empty(*sums));
+            }
+            if let Some(tally) = tallies.get_mut(class) {
+                match tally.add(words, counts, &f, self.most) {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(found) => {
+                        wrong.get_or_insert(found);
+                        return;
                     }
-                    return;
                 }
             }
-            let w = self.weights.get(i).copied().unwrap_or(1.0);
+            let w = self.weight(i);
             let cells = || words.iter().zip(counts).filter(|(word, _)| **word < UNSEEN).map(|(&word, &x)| (word, f(x)));
             let total: f64 = if self.normalise { cells().map(|(_, x)| x).sum() } else { 0.0 };
             for (word, x) in cells().filter(|(_, x)| *x != 0.0) {
                 match word as usize {
                     j if j >= self.most => drop(wrong.get_or_insert(Wrong::Word(word))),
                     _ if !(x > 0.0 && x < f64::INFINITY) => drop(wrong.get_or_insert(Wrong::Count)),
-                    j => add(j, w, w * if self.normalise { x / total } else { x }),
+                    j => {
+                        sums[class].reserve(j + 1);
+                        sums[class].add(j, w, w * if self.normalise { x / total } else { x });
+                    }
                 }
             }
         });
-        if let Some(mut tally) = tally {
-            tally.empty(add);
+        for (mut tally, sums) in tallies.into_iter().zip(sums) {
+            tally.empty(*sums);
+            tally.keep();
         }
         wrong.map_or(Ok(()), Err)
     }
 }
 
-/// Counts per word over some rows: the number of rows in the high 14 bits of a cell, the sum of the
-/// counts in the low 18. Four bytes a word stay in the second-level cache where sums of 8 or 16 do not.
-#[derive(Default)]
+/// Counts per word over some rows of a class: the number of rows in the high 14 bits of a cell, the sum of
+/// the counts in the low 18. Four bytes a word stay in the second-level cache where sums of 8 or 16 do not.
 struct Tally {
     cells: Vec<u32>,
+}
+
+/// What became of a row.
+struct Added {
+    /// Whether its counts are integers that the cells have room for.
+    fits: bool,
+    /// The highest word beyond the cells.
+    beyond: Option<u32>,
+}
+
+thread_local! {
+    /// Memory of a thread's last tallies: fresh pages cost as much as counting.
+    static SPARE: RefCell<Vec<Vec<u32>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Tally {
@@ -203,59 +305,77 @@ impl Tally {
     const ROWS: usize = 8192;
     const ROW: u32 = 1 << 18;
     /// each of counts up to this: 8192·31 < 2¹⁸.
-    const MOST: f64 = 31.0;
+    const MOST: u64 = 31;
     /// x + 2⁵² has x in its lowest bits, if x is a small integer.
     const SHIFT: f64 = (1u64 << 52) as f64;
+    /// The most cells that there are, and that a thread keeps for the next tally.
+    const LARGEST: usize = 1 << 24;
+    const SPARE: usize = 1 << 20;
 
-    /// Whether a row's counts are integers that the cells have room for.
-    fn takes(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
-        let fits = |x: f64| (0.0..=Self::MOST).contains(&x) & ((x + Self::SHIFT) - Self::SHIFT == x);
-        counts.iter().fold(true, |all, &x| all & fits(f(x)))
+    fn new(words: usize) -> Self {
+        let mut cells = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        cells.clear();
+        cells.resize(words, 0);
+        Tally { cells }
     }
 
-    /// Adds a row whose counts it takes; tells a word of too high a number.
+    /// Leaves the memory to the thread's next tally.
+    fn keep(self) {
+        SPARE.with_borrow_mut(|spare| {
+            if self.cells.capacity() + spare.iter().map(Vec::capacity).sum::<usize>() <= Self::SPARE {
+                spare.push(self.cells);
+            }
+        });
+    }
+
+    /// Adds a row; tells whether it did.
+    fn add(&mut self, words: &[u32], counts: &[f64], f: impl Fn(f64) -> f64, most: usize) -> Result<bool, Wrong> {
+        let added = self.each(words, counts, &f, u32::wrapping_add);
+        if added.fits && added.beyond.is_none() {
+            return Ok(true);
+        }
+        // Rare: the row is taken away again, and what it lacked is seen to.
+        self.each(words, counts, &f, u32::wrapping_sub);
+        match added.beyond.map(|word| word as usize) {
+            Some(j) if j >= most => Err(Wrong::Word(j as u32)),
+            Some(j) if j < Self::LARGEST => {
+                self.cells.resize(j + 1, 0);
+                self.add(words, counts, f, most)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds a row to the cells or takes it away; counts that do not fit do nonsense, but both ways the same.
     #[inline(never)]
-    fn add(
-        &mut self,
-        words: &[u32],
-        counts: &[f64],
-        f: impl Fn(f64) -> f64,
-        most: usize,
-    ) -> std::result::Result<(), u32> {
-        if words.iter().fold(0, |most, &word| word.max(most)) as usize >= self.cells.len() {
-            self.grow(words, most)?;
-        }
+    fn each(&mut self, words: &[u32], counts: &[f64], f: impl Fn(f64) -> f64, by: impl Fn(u32, u32) -> u32) -> Added {
         let cells = &mut self.cells[..];
+        // Bits that no small integer has.
+        let (mut high, mut rest) = (0, 0);
+        let mut beyond = None;
         for (&word, &count) in words.iter().zip(counts) {
-            // Unknown words have no cell.
-            if let Some(cell) = cells.get_mut(word as usize) {
-                let x = (f(count) + Self::SHIFT).to_bits() as u32;
-                *cell += if x > 0 { Self::ROW + x } else { 0 };
+            let x = f(count);
+            let shifted = x + Self::SHIFT;
+            let bits = shifted.to_bits() ^ Self::SHIFT.to_bits();
+            high |= bits;
+            rest |= (shifted - Self::SHIFT).to_bits() ^ x.to_bits();
+            let n = bits as u32;
+            match cells.get_mut(word as usize) {
+                Some(cell) => *cell = by(*cell, if n > 0 { Self::ROW + n } else { 0 }),
+                // Unknown words have no cell.
+                None if word < UNSEEN => beyond = beyond.max(Some(word)),
+                None => {}
             }
         }
-        Ok(())
-    }
-
-    #[cold]
-    fn grow(&mut self, words: &[u32], most: usize) -> std::result::Result<(), u32> {
-        let highest = words.iter().copied().filter(|word| *word < UNSEEN).max().unwrap_or(0);
-        match highest as usize {
-            j if j >= most => Err(highest),
-            j => {
-                self.cells.resize(self.cells.len().max(j + 1), 0);
-                Ok(())
-            }
-        }
+        Added { fits: high <= Self::MOST && rest == 0, beyond }
     }
 
     /// Hands on what it has, and begins anew.
-    fn empty(&mut self, mut add: impl FnMut(usize, f64, f64)) {
-        // The last word first: sums that grow do so once.
-        if let Some(last) = self.cells.iter().rposition(|cell| *cell > 0) {
-            add(last, 0.0, 0.0);
-        }
-        for (j, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| **cell > 0) {
-            add(j, f64::from(*cell / Self::ROW), f64::from(*cell % Self::ROW));
+    fn empty(&mut self, sums: &mut impl Sums) {
+        let used = self.cells.iter().rposition(|cell| *cell > 0).map_or(0, |last| last + 1);
+        sums.reserve(used);
+        for (j, cell) in self.cells[..used].iter_mut().enumerate() {
+            sums.add(j, f64::from(*cell / Self::ROW), f64::from(*cell % Self::ROW));
             *cell = 0;
         }
     }
@@ -264,8 +384,12 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Batch;
+    use crate::family::Family;
+    use crate::family::bernoulli::Bernoulli;
+    use crate::family::multinomial::Multinomial;
 
-    /// Rows and counts of each word, straight and through the tally.
+    /// Counts and rows of each word, straight and through the tally.
     fn both_ways(rows: &[(Vec<u32>, Vec<f64>)], f: impl Fn(f64) -> f64) -> Vec<[f64; 2]> {
         let (words, counts): (Vec<_>, Vec<_>) = rows.iter().cloned().unzip();
         let ends = rows.iter().scan(0, |end, (words, _)| {
@@ -276,14 +400,10 @@ mod tests {
         let (words, counts) = (words.concat(), counts.concat());
         let sparse = Sparse::new(&offsets[..], &words[..], &counts[..]).unwrap();
         let (all, ones) = (Rows::Range(0..rows.len()), vec![1.0; rows.len()]);
-        let [straight, tallied] = [&ones[..], &[]].map(|weights| {
+        let [straight, tallied] = [ones, Vec::new()].map(|weights| {
             let mut sums = vec![[0.0; 2]; 5];
-            let counting = Counting { texts: (sparse, &all), weights, normalise: false, most: 5 };
-            let add = |j: usize, rows: f64, count: f64| {
-                sums[j][0] += rows;
-                sums[j][1] += count;
-            };
-            assert!(counting.run(5, &f, add).is_ok());
+            let counting = Counting { texts: (sparse, &all), classes: &[], weights, normalise: false, most: 5 };
+            assert!(counting.run(&f, &mut [&mut sums]).is_ok());
             sums
         });
         assert_eq!(straight, tallied);
@@ -305,10 +425,47 @@ mod tests {
     fn tallies_are_sums() {
         // Enough rows to empty the tally on the way, at the limits of its cells.
         let mut rows = vec![(vec![0, 1, UNSEEN], vec![31.0, 1.0, 5.0]); 20_000];
-        assert_eq!(both_ways(&rows, |x| x)[..3], [[2e4, 62e4], [2e4, 2e4], [0.0, 0.0]]);
+        assert_eq!(both_ways(&rows, |x| x)[..3], [[62e4, 2e4], [2e4, 2e4], [0.0, 0.0]]);
         rows.extend([(vec![3, 1], vec![32.0, 0.0]), (vec![3, 4], vec![0.5, 1e9])]);
-        assert_eq!(both_ways(&rows, |x| x)[1..], [[2e4, 2e4], [0.0, 0.0], [2.0, 32.5], [1.0, 1e9]]);
+        assert_eq!(both_ways(&rows, |x| x)[1..], [[2e4, 2e4], [0.0, 0.0], [32.5, 2.0], [1e9, 1.0]]);
         assert_eq!(both_ways(&rows, |x| f64::from(x > 1.0))[..2], [[2e4, 2e4], [0.0, 0.0]]);
+    }
+
+    fn counted_in_one_go_as_class_by_class<F: Family>(family: &F, batch: &Batch<'_>)
+    where
+        F::Statistic: std::fmt::Debug + PartialEq,
+    {
+        let (rows, classes, names) = (batch.rows() as u32, 3, ["text".to_string()]);
+        let class = |row: u32| row * row % classes;
+        let mut alone: Vec<_> = (0..classes).map(|_| family.empty(1)).collect();
+        for (c, statistic) in alone.iter_mut().enumerate() {
+            let of_class: Vec<u32> = (0..rows).filter(|row| class(*row) == c as u32).collect();
+            family.observe(statistic, &Cells::new(batch, &[0], Rows::Index(&of_class)), &names).unwrap();
+        }
+        let mut mixed: Vec<_> = (0..classes).map(|_| family.empty(1)).collect();
+        let of_rows: Vec<u32> = (0..rows).map(class).collect();
+        let mut statistics: Vec<_> = mixed.iter_mut().collect();
+        let all = Cells::new(batch, &[0], Rows::Range(0..rows as usize));
+        let observed = family.observe_mixed(&mut statistics, &all, &of_rows, &names);
+        assert!(observed.expect("texts of few words").is_ok());
+        assert_eq!(mixed, alone);
+    }
+
+    #[test]
+    fn classes_are_counted_in_one_go() {
+        // Rows of two words; some counts are no small integers, and classes know different words.
+        let rows = 9000;
+        let offsets: Vec<usize> = (0..=rows).map(|i| 2 * i).collect();
+        let words: Vec<u32> = (0..rows as u32).flat_map(|i| [i % 7, 10 + i % 3 * 100]).collect();
+        let counts: Vec<f64> = (0..rows).flat_map(|i| [[1.0, 2.0], [0.5, 3.0], [0.0, 99.0]][i % 11 % 3]).collect();
+        let weights: Vec<f64> = (0..rows).map(|i| [1.0, 0.25, 0.0][i % 3]).collect();
+        let sparse = Sparse::new(&offsets[..], &words[..], &counts[..]).unwrap();
+        let plain = Batch::new(rows).sparse(sparse).unwrap();
+        for batch in [plain.clone(), plain.weights(&weights).unwrap()] {
+            counted_in_one_go_as_class_by_class(&Multinomial::default(), &batch);
+            counted_in_one_go_as_class_by_class(&Bernoulli::default(), &batch);
+        }
+        assert!(!Counting::is_quick(100, 50_000));
     }
 
     #[test]
@@ -317,8 +474,11 @@ mod tests {
         for (word, count) in [(7, 1.0), (7, 0.5), (0, -1.0), (0, f64::NAN), (0, f64::INFINITY)] {
             let (words, counts) = ([word], [count]);
             let sparse = Sparse::new(&[0usize, 1][..], &words[..], &counts[..]).unwrap();
-            let counting = Counting { texts: (sparse, &all), weights: &[], normalise: false, most: 5 };
-            match counting.run(0, |x| x, |_, _, _| panic!("nothing to add")) {
+            let counting = Counting { texts: (sparse, &all), classes: &[], weights: vec![], normalise: false, most: 5 };
+            let mut sums: Vec<f64> = Vec::new();
+            let counted = counting.run(|x| x, &mut [&mut sums]);
+            assert!(sums.is_empty(), "nothing is added");
+            match counted {
                 Err(Wrong::Word(found)) => assert_eq!((found, word), (7, 7)),
                 Err(Wrong::Count) => assert_eq!(word, 0),
                 Ok(()) => panic!("{word} {count}"),

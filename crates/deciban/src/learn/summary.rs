@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
-use crate::family::{AnyFamily, AnyStatistic, Family};
+use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
 use crate::pass::Pass;
@@ -110,6 +110,21 @@ impl Block {
             None => columns[column].levels.len(),
         };
         self.columns.iter().enumerate().map(seen).collect()
+    }
+
+    /// Adds rows of several groups in one go, if the family can: row `rows[i]` to `statistics[groups[i]]`.
+    fn observe_mixed(
+        &self,
+        statistics: &mut [&mut AnyStatistic],
+        batch: &Batch<'_>,
+        rows: &[u32],
+        groups: &[u32],
+    ) -> Option<Result<()>> {
+        if self.gaussianise.is_some() || self.discretise.is_some() {
+            return None;
+        }
+        let cells = Cells::new(batch, &self.columns, Rows::Index(rows));
+        self.family.observe_mixed(statistics, &cells, groups, &self.names)
     }
 
     /// Runs `body` on the block's cells in the chosen rows, gaussianised or discretised if the block is so. The
@@ -260,38 +275,27 @@ impl Pass for Summarise {
 
     fn observe(&self, summary: &mut Summary, batch: &Batch<'_>) -> Result<()> {
         let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
-        let group_of = |row: usize| labels[row] as usize * self.folds + self.fold(batch, row);
-        // A counting sort of the rows by group.
+        let labelled: Vec<u32> = (0..batch.rows() as u32).filter(|&row| labels[row as usize] != MISSING).collect();
+        let group = |&row: &u32| labels[row as usize] * self.folds as u32 + self.fold(batch, row as usize) as u32;
+        let groups: Vec<u32> = labelled.iter().map(group).collect();
         let most = labels.iter().filter(|&&c| c != MISSING).max().map_or(0, |&c| c as usize + 1);
-        let groups = most * self.folds;
-        let mut ends = vec![0usize; groups + 1];
-        let labelled = (0..batch.rows()).filter(|&row| labels[row] != MISSING);
-        labelled.clone().for_each(|row| ends[group_of(row) + 1] += 1);
-        for g in 0..groups {
-            ends[g + 1] += ends[g];
-        }
-        let mut next = ends.clone();
-        let mut order = vec![0u32; ends[groups]];
-        for row in labelled {
-            let g = group_of(row);
-            order[next[g]] = row as u32;
-            next[g] += 1;
-        }
-        while summary.groups.len() < groups {
+        while summary.groups.len() < most * self.folds {
             summary.groups.push(self.empty_group());
         }
-        for g in 0..groups {
-            let rows = &order[ends[g]..ends[g + 1]];
-            if rows.is_empty() {
+        for (&row, &g) in labelled.iter().zip(&groups) {
+            let group = &mut summary.groups[g as usize];
+            group.rows += 1.0;
+            group.weight += batch.row_weights().map_or(1.0, |weights| weights[row as usize]);
+        }
+        let mut sorted = None;
+        for (b, block) in self.blocks.iter().enumerate() {
+            let mut statistics: Vec<_> = summary.groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
+            if let Some(observed) = block.observe_mixed(&mut statistics, batch, &labelled, &groups) {
+                observed?;
                 continue;
             }
-            let group = &mut summary.groups[g];
-            group.rows += rows.len() as f64;
-            group.weight += match batch.row_weights() {
-                Some(weights) => rows.iter().map(|&row| weights[row as usize]).sum(),
-                None => rows.len() as f64,
-            };
-            for (block, statistic) in self.blocks.iter().zip(&mut group.blocks) {
+            let sorted = sorted.get_or_insert_with(|| sort_by_group(&labelled, &groups, statistics.len()));
+            for (statistic, rows) in statistics.into_iter().zip(sorted).filter(|(_, rows)| !rows.is_empty()) {
                 block.with_cells(batch, Rows::Index(rows), |cells, _| {
                     block.family.observe(statistic, cells, &block.names)
                 })?;
@@ -299,6 +303,13 @@ impl Pass for Summarise {
         }
         Ok(())
     }
+}
+
+/// The rows of each group, in their order.
+fn sort_by_group(rows: &[u32], group_of: &[u32], groups: usize) -> Vec<Vec<u32>> {
+    let mut sorted = vec![Vec::new(); groups];
+    rows.iter().zip(group_of).for_each(|(&row, &group)| sorted[group as usize].push(row));
+    sorted
 }
 
 /// The statistics of every block for every class and fold.
@@ -373,6 +384,17 @@ impl Summary {
             Ok(whole)
         };
         self.groups.chunks_exact(self.folds).map(merged).collect()
+    }
+
+    /// The densities of a block by a family, all folds together.
+    pub(super) fn fit_block(&self, block: usize, family: &AnyFamily, names: Names<'_>) -> Result<AnyDensity> {
+        // Without folds there is nothing to merge: the statistics are read where they lie.
+        let merged = if self.folds > 1 { self.block(block)? } else { Vec::new() };
+        let classes: Vec<&AnyStatistic> = match self.folds {
+            1 => self.groups.iter().map(|group| &group.blocks[block]).collect(),
+            _ => merged.iter().collect(),
+        };
+        family.fit(&classes, names)
     }
 
     /// The statistic of a block for each fold and class.

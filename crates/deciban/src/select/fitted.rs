@@ -224,7 +224,8 @@ fn closed_form(
                     false => Ok(block.family.clone()),
                 };
                 let fit = family.and_then(|family| {
-                    let density = family.fit(&chosen(&others[place][held]), names)?;
+                    let train: Vec<&AnyStatistic> = classes.iter().map(|&c| &others[place][held][c]).collect();
+                    let density = family.fit(&train, names)?;
                     let mut block = block.clone();
                     block.family = family;
                     Ok(FittedBlock { block, density })

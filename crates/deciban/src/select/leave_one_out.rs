@@ -140,7 +140,7 @@ impl LeaveOneOut {
                 without[*place] = Some(classes);
             }
             let classes = without[*place].as_ref().map_or(&[][..], |classes| classes);
-            let chosen: Vec<AnyStatistic> = present.iter().map(|&c| classes[c].clone()).collect();
+            let chosen: Vec<&AnyStatistic> = present.iter().map(|&c| &classes[c]).collect();
             let names = Names { columns: &block.names, levels: &self.levels[*place], classes: &names };
             let Ok(density) = family.fit(&chosen, names) else { return Ok(None) };
             let mut scores = Tile::default();

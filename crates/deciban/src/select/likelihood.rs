@@ -177,15 +177,15 @@ impl Fold<'_> {
         };
         let mut sum = self.prior;
         for (block, &place) in learner.blocks().iter().zip(places) {
-            let chosen = |all: &[AnyStatistic]| self.classes.iter().map(|&c| all[c].clone()).collect::<Vec<_>>();
             let levels = levels(&block.columns);
             let names = Names { columns: &block.names, levels: &levels, classes: &self.names };
             if block.family.is_open() {
                 return Err(no_likelihood());
             }
-            let density = block.family.fit(&chosen(self.train[place]), names)?;
-            for (k, held) in chosen(self.held[place]).iter().enumerate() {
-                sum += block.family.log_likelihood(&density, k, held).ok_or_else(no_likelihood)?;
+            let train: Vec<&AnyStatistic> = self.classes.iter().map(|&c| &self.train[place][c]).collect();
+            let density = block.family.fit(&train, names)?;
+            for (k, &c) in self.classes.iter().enumerate() {
+                sum += block.family.log_likelihood(&density, k, &self.held[place][c]).ok_or_else(no_likelihood)?;
             }
         }
         Ok(vec![sum])

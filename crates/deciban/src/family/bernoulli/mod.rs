@@ -24,7 +24,7 @@ pub use statistic::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{check_pseudo_count, nothing_to_estimate, relevel};
-use super::words::{check_vocabulary, left_out};
+use super::words::{Counting, check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
@@ -89,14 +89,14 @@ impl Family for Bernoulli {
     }
 
     fn size(&self, width: usize) -> usize {
-        // A single column may be a text of many words.
-        if width == 1 { 1 << 20 } else { width * 16 }
+        // A single column may be a text of half a million words.
+        if width == 1 { 4 << 20 } else { width * 16 }
     }
 
     fn observe(&self, statistic: &mut Presence, x: &Cells<'_>, _: &[String]) -> Result<()> {
         if let Some(texts) = x.sparse() {
             self.check_texts()?;
-            return statistic.observe_words(x, texts, self.threshold);
+            return Presence::observe_texts(&mut [statistic], x, texts, &[], self.threshold);
         }
         let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
@@ -110,6 +110,20 @@ impl Family for Bernoulli {
         Ok(())
     }
 
+    fn observe_mixed(
+        &self,
+        statistics: &mut [&mut Presence],
+        x: &Cells<'_>,
+        classes: &[u32],
+        _: &[String],
+    ) -> Option<Result<()>> {
+        let words = statistics.iter().map(|presence| presence.words()).collect::<Option<Vec<_>>>()?;
+        let quick = Counting::is_quick(words.len(), words.into_iter().max()?);
+        let texts = x.sparse().filter(|_| quick)?;
+        let checked = self.check_texts();
+        Some(checked.and_then(|()| Presence::observe_texts(statistics, x, texts, classes, self.threshold)))
+    }
+
     fn relevel(&self, statistic: &mut Presence, maps: &[Vec<u32>]) -> Result<()> {
         if let (Presence::Words { present, .. }, [map]) = (statistic, maps) {
             *present = relevel(present, map)?;
@@ -117,7 +131,7 @@ impl Family for Bernoulli {
         Ok(())
     }
 
-    fn fit(&self, classes: &[Presence], names: Names<'_>) -> Result<BernoulliDensity> {
+    fn fit(&self, classes: &[&Presence], names: Names<'_>) -> Result<BernoulliDensity> {
         self.check()?;
         let texts = classes.iter().any(|class| matches!(class, Presence::Words { .. }));
         if texts && classes.iter().any(|class| matches!(class, Presence::Numbers { .. })) {
@@ -125,11 +139,13 @@ impl Family for Bernoulli {
         }
         let known = |class: &Presence| if let Presence::Words { present, .. } = class { present.len() } else { 0 };
         let terms = match texts {
-            true => classes.iter().map(known).max().unwrap_or(0).max(names.levels[0]),
+            true => classes.iter().copied().map(known).max().unwrap_or(0).max(names.levels[0]),
             false => names.columns.len(),
         };
         let alpha = self.pseudo_count;
-        let (mut log_present, mut log_absent) = (Vec::new(), Vec::new());
+        let count = terms * classes.len();
+        let (mut log_present, mut log_absent) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut totals = vec![(0.0, 0.0); classes.len()];
         for j in 0..terms {
             for (c, class) in classes.iter().enumerate() {
                 let (n, m) = class.weights(j);
@@ -138,8 +154,12 @@ impl Family for Bernoulli {
                     let column = names.columns.get(j).unwrap_or(&names.columns[0]);
                     return Err(nothing_to_estimate(column, &names.classes[c]));
                 }
-                log_present.push(((n + alpha).ln() - total.ln()).min(0.0));
-                log_absent.push(((m + alpha).ln() - total.ln()).min(0.0));
+                // Of texts it is the same for all words.
+                if total != totals[c].0 {
+                    totals[c] = (total, total.ln());
+                }
+                log_present.push(((n + alpha).ln() - totals[c].1).min(0.0));
+                log_absent.push(((m + alpha).ln() - totals[c].1).min(0.0));
             }
         }
         if texts && (!is_nothing(&self.min_count) || self.vocabulary.is_some()) {

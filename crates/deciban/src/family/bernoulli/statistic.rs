@@ -64,25 +64,40 @@ impl Presence {
         Ok(())
     }
 
-    pub(super) fn observe_words(&mut self, x: &Cells<'_>, texts: Texts<'_>, threshold: f64) -> Result<()> {
+    /// How many words of texts have been seen; `None` of numbers.
+    pub(super) fn words(&self) -> Option<usize> {
+        match self {
+            Presence::Nothing(1) => Some(0),
+            Presence::Words { present, .. } => Some(present.len()),
+            _ => None,
+        }
+    }
+
+    /// The weight of the texts, and of those that have each word.
+    fn texts(&mut self) -> Result<(&mut f64, &mut Vec<f64>)> {
         if let Presence::Nothing(1) = *self {
             *self = Presence::Words { weight: 0.0, present: Vec::new() };
         }
-        let Presence::Words { weight, present } = self else { return Err(mixed()) };
-        let mut weights = Vec::new();
-        if x.weighted() {
-            x.read_weights(&mut weights);
+        match self {
+            Presence::Words { weight, present } => Ok((weight, present)),
+            _ => Err(mixed()),
         }
-        *weight += if x.weighted() { weights.iter().sum() } else { x.rows() as f64 };
-        let counting = Counting { texts, weights: &weights, normalise: false, most: MOST_LEVELS };
+    }
+
+    /// Adds texts, each to the presences of its class; without classes all to the only ones.
+    pub(super) fn observe_texts(
+        all: &mut [&mut Presence],
+        x: &Cells<'_>,
+        texts: Texts<'_>,
+        classes: &[u32],
+        threshold: f64,
+    ) -> Result<()> {
+        let counting = Counting::new(x, texts, classes, MOST_LEVELS);
+        let parts = all.iter_mut().map(|presence| presence.texts()).collect::<Result<Vec<_>>>()?;
+        let (mut weights, mut present): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        counting.for_each_weight(|class, weight| *weights[class] += weight);
         let above = |count: f64| if count > threshold { 1.0 } else { 0.0 };
-        let counted = counting.run(present.len(), above, |j, rows, _| {
-            if j >= present.len() {
-                present.resize(j + 1, 0.0);
-            }
-            present[j] += rows;
-        });
-        match counted {
+        match counting.run(above, &mut present) {
             Err(Wrong::Word(word)) => Err(Error::Schema(format!(
                 "there is a word with the number {word}, and {MOST_LEVELS} are too many to learn from"
             ))),

@@ -52,13 +52,13 @@ fn numbers_by_hand_with_missing_cells() {
     assert_eq!(a, Presence::Numbers { present: vec![2.0, 1.0], absent: vec![1.0, 1.0] });
     let b = numbers(&ML, &[[-1.0, 1.0]], None);
     let laplace = Bernoulli::default();
-    let density = laplace.fit(&[a.clone(), b.clone()], names(&["x", "y"], &[0, 0])).unwrap();
+    let density = laplace.fit(&[&a, &b], names(&["x", "y"], &[0, 0])).unwrap();
     let x = [2.0, 0.0, f64::NAN, 1.0, f64::INFINITY, f64::NAN];
     let scores = score_batch(&density, &Batch::new(3).row_major(&x[..], 2).unwrap()).unwrap();
     let p: [f64; 2] = [3.0 / 5.0, 2.0 / 4.0];
     close(&scores[0], &[p[0].ln() + (1.0 - p[1]).ln(), p[1].ln(), p[0].ln()], 1e-15);
     close(&scores[1], &[(1.0f64 / 9.0).ln(), (2.0f64 / 3.0).ln(), (1.0f64 / 3.0).ln()], 1e-15);
-    let density = ML.fit(&[a, b], names(&["x", "y"], &[0, 0])).unwrap();
+    let density = ML.fit(&[&a, &b], names(&["x", "y"], &[0, 0])).unwrap();
     let scores = score_batch(&density, &Batch::new(3).row_major(&x[..], 2).unwrap()).unwrap();
     close(&scores[1], &[f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY], 0.0);
     let high = Bernoulli { threshold: 8.0, ..ML };
@@ -71,7 +71,7 @@ fn words_by_hand() {
     // 3 texts: word 0 in 2, word 1 in none, word 2 in 3; the other class has one text of word 1.
     let a = words(&family, &[vec![0, 2], vec![2], vec![0, 2]], None);
     let b = words(&family, &[vec![1]], None);
-    let density = family.fit(&[a, b], names(&["text"], &[3])).unwrap();
+    let density = family.fit(&[&a, &b], names(&["text"], &[3])).unwrap();
     let p = |c: usize| [0, 1, 2].map(|j| density.probability(c, j));
     close(&p(0), &[3.0 / 5.0, 1.0 / 5.0, 4.0 / 5.0], 1e-15);
     close(&p(1), &[1.0 / 3.0, 2.0 / 3.0, 1.0 / 3.0], 1e-15);
@@ -89,7 +89,7 @@ fn words_by_hand() {
 fn certain_words_give_minus_infinity_and_never_nan() {
     let a = words(&ML, &[vec![0, 1], vec![0]], None); // p = 1, ½, 0
     let b = words(&ML, &[vec![2], vec![0, 2]], None); // p = ½, 0, 1
-    let density = ML.fit(&[a, b], names(&["text"], &[3])).unwrap();
+    let density = ML.fit(&[&a, &b], names(&["text"], &[3])).unwrap();
     let scores = score_words(&density, &[vec![0, 1], vec![0], vec![2], vec![], vec![0, 2], vec![0, 1, 2]]);
     let (half, never) = (0.5f64.ln(), f64::NEG_INFINITY);
     close(&scores[0], &[half, half, never, never, never, never], 1e-15);
@@ -103,7 +103,7 @@ fn any_number_of_classes_scores_alike() {
     let all: Vec<Presence> = (0..6).map(class).collect();
     let texts = [vec![0, 3], vec![2], vec![]];
     let of = |k: usize| {
-        let density = family.fit(&all[..k], names(&["text"], &[4])).unwrap();
+        let density = family.fit(&all[..k].iter().collect::<Vec<_>>(), names(&["text"], &[4])).unwrap();
         score_words(&density, &texts)
     };
     let six = of(6);
@@ -125,7 +125,7 @@ fn hostile_input_is_refused() {
     assert!(Bernoulli { threshold: f64::NAN, ..ML }.check().is_err());
     assert!(Bernoulli { pseudo_count: -1.0, ..ML }.check().is_err());
     let (number, word) = (numbers(&ML, &[[1.0, f64::NAN]], None), words(&ML, &[vec![0]], None));
-    let error = ML.fit(&[number.clone(), number.clone()], names(&["x", "y"], &[0, 0])).unwrap_err().to_string();
+    let error = ML.fit(&[&number, &number], names(&["x", "y"], &[0, 0])).unwrap_err().to_string();
     assert!(error.contains("class `k0` has no cell in column `y`"), "{error}");
     let (mut a, one) = (word.clone(), Presence::Numbers { present: vec![1.0], absent: vec![0.0] });
     assert!(a.merge(&one).is_err() && a.remove(&one).is_err() && a.merge(&number).is_err());
@@ -142,7 +142,7 @@ fn words_left_out_say_nothing() {
     let texts = [vec![vec![0, 1], vec![0]], vec![vec![0, 2], vec![2], vec![]]];
     let fit = |family: &Bernoulli, texts: &[Vec<Vec<u32>>; 2], known: usize| {
         let classes = [0, 1].map(|c| words(family, &texts[c], None));
-        family.fit(&classes, names(&["text"], &[known])).unwrap()
+        family.fit(&classes.each_ref(), names(&["text"], &[known])).unwrap()
     };
     let without = [vec![vec![0], vec![0]], vec![vec![0, 1], vec![1], vec![]]];
     let plain = fit(&Bernoulli::default(), &without, 2);
@@ -171,19 +171,19 @@ fn samples_are_fitted_back() {
     let family = Bernoulli { threshold: 8.0, ..Bernoulli::default() };
     let rows: Vec<[f64; 2]> =
         (0..30).map(|i| [if i < 20 { 9.0 } else { 0.0 }, if i < 3 { 16.0 } else { 8.0 }]).collect();
-    let density = family.fit(&[numbers(&family, &rows, None)], names(&["x", "y"], &[0, 0])).unwrap();
+    let density = family.fit(&[&numbers(&family, &rows, None)], names(&["x", "y"], &[0, 0])).unwrap();
     let mut random = Random::new(3);
     let draw = |random: &mut Random| match density.sample(0, random).unwrap()[..] {
         [Value::Number(x), Value::Number(y)] => [x, y],
         _ => panic!("numbers"),
     };
     let drawn: Vec<[f64; 2]> = (0..40_000).map(|_| draw(&mut random)).collect();
-    let again = family.fit(&[numbers(&family, &drawn, None)], names(&["x", "y"], &[0, 0])).unwrap();
+    let again = family.fit(&[&numbers(&family, &drawn, None)], names(&["x", "y"], &[0, 0])).unwrap();
     for (j, p) in [21.0 / 32.0, 4.0 / 32.0].into_iter().enumerate() {
         assert!((again.probability(0, j) - p).abs() < 0.011, "{j}");
     }
     let text = Bernoulli::default();
-    let density = text.fit(&[words(&text, &[vec![1]], None)], names(&["text"], &[2])).unwrap();
+    let density = text.fit(&[&words(&text, &[vec![1]], None)], names(&["text"], &[2])).unwrap();
     let has = |random: &mut Random| match &density.sample(0, random).unwrap()[..] {
         [Value::Counts(counts)] => counts.contains(&(1, 1.0)),
         _ => panic!("counts"),
@@ -198,7 +198,7 @@ fn files_hold_it_and_damage_is_refused() {
     for statistic in [a.clone(), numbers(&ML, &[[1.0, 0.0]], None), Presence::Nothing(4)] {
         assert_eq!(from_bytes::<Presence>(&to_bytes(&statistic).unwrap()).unwrap(), statistic);
     }
-    let density = ML.fit(&[a.clone(), words(&ML, &[vec![2]], None)], names(&["text"], &[3])).unwrap();
+    let density = ML.fit(&[&a, &words(&ML, &[vec![2]], None)], names(&["text"], &[3])).unwrap();
     assert_eq!(from_bytes::<BernoulliDensity>(&to_bytes(&density).unwrap()).unwrap(), density);
     let mut archive = Archive::new("state");
     density.store(&mut archive, "d").unwrap();

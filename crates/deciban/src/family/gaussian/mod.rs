@@ -291,11 +291,11 @@ impl Family for Gaussian {
         density.log_likelihood(class, self.prepare(std::slice::from_ref(rows)).ok()?)
     }
 
-    fn fit(&self, classes: &[GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
+    fn fit(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
         self.check()?;
         let mut chain = Vec::new();
         let mut columns = names.columns.to_vec();
-        let mut moments = self.prepare(classes)?;
+        let mut moments = self.prepare(classes.iter().copied())?;
         moments.check_range(&columns)?;
         for step in &self.steps {
             let linear = moments.fit_step(step, &columns)?;
@@ -399,9 +399,9 @@ impl Covariances {
 }
 
 impl Gaussian {
-    fn prepare(&self, classes: &[GaussianStatistic]) -> Result<Prepared> {
-        let full: Option<Vec<Moments>> =
-            classes.iter().map(|c| if let GaussianStatistic::Full(m) = c { Some(m.clone()) } else { None }).collect();
+    fn prepare<'s>(&self, classes: impl IntoIterator<Item = &'s GaussianStatistic> + Clone) -> Result<Prepared> {
+        let moments = |c: &GaussianStatistic| if let GaussianStatistic::Full(m) = c { Some(m.clone()) } else { None };
+        let full: Option<Vec<Moments>> = classes.clone().into_iter().map(moments).collect();
         match full {
             Some(classes) => Ok(Prepared::Full(classes)),
             None if self.needs_full() => Err(Error::parameter(
@@ -409,7 +409,7 @@ impl Gaussian {
                 "these statistics hold variances only: give diagonal or spherical, without --pca or --lda",
             )),
             None => classes
-                .iter()
+                .into_iter()
                 .map(|c| match c {
                     GaussianStatistic::Columns(m) => Ok(m.clone()),
                     GaussianStatistic::Full(_) => Err(mixed()),

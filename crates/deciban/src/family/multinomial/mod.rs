@@ -109,28 +109,20 @@ impl Multinomial {
         Ok(())
     }
 
+    /// Adds texts, each to the statistic of its class; without classes all to the only one.
     fn observe_texts(
         &self,
-        statistic: &mut WordCounts,
+        statistics: &mut [&mut WordCounts],
         x: &Cells<'_>,
         texts: Texts<'_>,
-        weights: &[f64],
-        name: &str,
+        classes: &[u32],
+        names: &[String],
     ) -> Result<()> {
-        let counting = Counting { texts, weights, normalise: self.normalise, most: MOST_WORDS };
-        let words = &mut statistic.words;
-        let counted = counting.run(
-            words.len(),
-            |count| count,
-            |j, rows, count| {
-                if j >= words.len() {
-                    words.resize(j + 1, [0.0; 2]);
-                }
-                words[j][0] += count;
-                words[j][1] += rows;
-            },
-        );
-        counted.map_err(|wrong| match wrong {
+        let counting = Counting { normalise: self.normalise, ..Counting::new(x, texts, classes, MOST_WORDS) };
+        counting.for_each_weight(|class, weight| statistics[class].weight += weight);
+        let mut words: Vec<_> = statistics.iter_mut().map(|statistic| &mut statistic.words).collect();
+        let name = names.first().map_or("", String::as_str);
+        counting.run(|count| count, &mut words).map_err(|wrong| match wrong {
             Wrong::Count => wrong_count(x, texts, name),
             Wrong::Word(word) => Error::Schema(format!(
                 "column `{name}`: there is a word with the number {word}, and {MOST_WORDS} are too many to learn from"
@@ -138,14 +130,10 @@ impl Multinomial {
         })
     }
 
-    fn observe_counts(
-        &self,
-        statistic: &mut WordCounts,
-        x: &Cells<'_>,
-        weights: &[f64],
-        names: &[String],
-    ) -> Result<()> {
-        let mut tile = Tile::default();
+    fn observe_counts(&self, statistic: &mut WordCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
+        let (mut tile, mut weights) = (Tile::default(), Vec::new());
+        x.read_weights(&mut weights);
+        statistic.weight += weights.iter().sum::<f64>();
         statistic.words.resize(statistic.words.len().max(x.width()), [0.0; 2]);
         for start in (0..x.rows()).step_by(PART) {
             let part = x.part(start..x.rows().min(start + PART));
@@ -161,11 +149,10 @@ impl Multinomial {
             if self.normalise {
                 normalise(&mut tile);
             }
-            let weight = |i: usize| weights.get(start + i).copied().unwrap_or(1.0);
             for (j, word) in statistic.words.iter_mut().enumerate().take(tile.width()) {
-                for (i, x) in tile.column(j).iter().enumerate().filter(|(_, x)| **x > 0.0) {
-                    word[0] += weight(i) * x;
-                    word[1] += weight(i);
+                for (x, w) in tile.column(j).iter().zip(&weights[start..]).filter(|(x, _)| **x > 0.0) {
+                    word[0] += w * x;
+                    word[1] += w;
                 }
             }
         }
@@ -186,15 +173,22 @@ impl Family for Multinomial {
     }
 
     fn observe(&self, statistic: &mut WordCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
-        let mut weights = Vec::new();
-        if x.weighted() {
-            x.read_weights(&mut weights);
-        }
-        statistic.weight += if x.weighted() { weights.iter().sum() } else { x.rows() as f64 };
         match x.sparse() {
-            Some(texts) => self.observe_texts(statistic, x, texts, &weights, names.first().map_or("", String::as_str)),
-            None => self.observe_counts(statistic, x, &weights, names),
+            Some(texts) => self.observe_texts(&mut [statistic], x, texts, &[], names),
+            None => self.observe_counts(statistic, x, names),
         }
+    }
+
+    fn observe_mixed(
+        &self,
+        statistics: &mut [&mut WordCounts],
+        x: &Cells<'_>,
+        classes: &[u32],
+        names: &[String],
+    ) -> Option<Result<()>> {
+        let words = statistics.iter().map(|statistic| statistic.words.len()).max()?;
+        let texts = x.sparse().filter(|_| Counting::is_quick(statistics.len(), words))?;
+        Some(self.observe_texts(statistics, x, texts, classes, names))
     }
 
     fn size(&self, width: usize) -> usize {
@@ -215,7 +209,7 @@ impl Family for Multinomial {
         density.log_likelihood(class, rows.counts())
     }
 
-    fn fit(&self, classes: &[WordCounts], names: Names<'_>) -> Result<MultinomialDensity> {
+    fn fit(&self, classes: &[&WordCounts], names: Names<'_>) -> Result<MultinomialDensity> {
         self.check()?;
         let levels = names.levels.iter().copied().max().unwrap_or(0);
         let longest = classes.iter().map(|class| class.words.len()).max().unwrap_or(0);
@@ -272,7 +266,7 @@ impl Family for Multinomial {
             }
             dropped.iter().for_each(|&j| weights[j * classes.len() + c] = unseen[c]);
         }
-        let lengths = classes.iter().map(WordCounts::mean_length).collect();
+        let lengths = classes.iter().map(|class| class.mean_length()).collect();
         MultinomialDensity::new(self, names.columns.len(), weights, unseen, lengths, dropped)
     }
 }
