@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Rows, Sparse};
+use super::{MISSING, Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
 
 /// Borrowed values of any numeric type.
@@ -56,12 +56,14 @@ impl Values<'_> {
 /// A number that widens to `f64`.
 pub(super) trait Number: Copy {
     fn widen(self) -> f64;
+    /// The number as a code: NaN is [`MISSING`], and what is no code is [`UNSEEN`].
+    fn code(self) -> u32;
 }
 
 pub(super) use with_slice;
 
 macro_rules! values_from {
-    ($($type:ty => $variant:ident),*) => {
+    ($code:expr; $($type:ty => $variant:ident),*) => {
         $(impl<'a> From<&'a [$type]> for Values<'a> {
             fn from(slice: &'a [$type]) -> Self { Values::$variant(slice) }
         }
@@ -69,10 +71,28 @@ macro_rules! values_from {
             #[inline(always)]
             #[allow(clippy::unnecessary_cast)]
             fn widen(self) -> f64 { self as f64 }
+            #[inline(always)]
+            fn code(self) -> u32 { $code(self) }
         })*
     };
 }
-values_from!(f64 => F64, f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+values_from!(float_code; f64 => F64, f32 => F32);
+values_from!(integer_code; u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+
+#[inline(always)]
+fn integer_code(x: impl TryInto<u32>) -> u32 {
+    x.try_into().map_or(UNSEEN, |code| code.min(UNSEEN))
+}
+
+#[inline(always)]
+fn float_code(x: impl Into<f64>) -> u32 {
+    let x = x.into();
+    match x as u32 {
+        _ if x.is_nan() => MISSING,
+        code if f64::from(code) == x => code.min(UNSEEN),
+        _ => UNSEEN,
+    }
+}
 
 /// A column of numbers: cell `i` is `values[start + i·stride]`.
 #[derive(Clone, Copy, Debug)]
@@ -103,24 +123,34 @@ impl<'a> Strided<'a> {
 
     /// Copies the chosen rows, widened to `f64`.
     pub(super) fn read(&self, rows: &Rows<'_>, out: &mut [f64]) {
+        with_slice!(self.values, slice => self.copy(slice, rows, out, Number::widen));
+    }
+
+    /// Copies the chosen rows as codes: NaN is [`MISSING`], and what is no code is [`UNSEEN`].
+    pub(super) fn read_codes(&self, rows: &Rows<'_>, out: &mut [u32]) {
+        with_slice!(self.values, slice => self.copy(slice, rows, out, Number::code));
+    }
+
+    #[inline]
+    fn copy<T: Copy, U>(&self, slice: &[T], rows: &Rows<'_>, out: &mut [U], read: impl Fn(T) -> U) {
         let (start, stride) = (self.start as isize, self.stride);
-        with_slice!(self.values, slice => match rows {
+        match rows {
             Rows::Range(range) => {
                 let first = start + range.start as isize * stride;
                 if stride == 1 {
-                    for (o, &x) in out.iter_mut().zip(&slice[first as usize..]) { *o = x.widen(); }
+                    out.iter_mut().zip(&slice[first as usize..]).for_each(|(o, &x)| *o = read(x));
                 } else {
                     for (i, o) in out.iter_mut().enumerate() {
-                        *o = slice[(first + i as isize * stride) as usize].widen();
+                        *o = read(slice[(first + i as isize * stride) as usize]);
                     }
                 }
             }
             Rows::Index(index) => {
                 for (o, &i) in out.iter_mut().zip(*index) {
-                    *o = slice[(start + i as isize * stride) as usize].widen();
+                    *o = read(slice[(start + i as isize * stride) as usize]);
                 }
             }
-        })
+        }
     }
 }
 

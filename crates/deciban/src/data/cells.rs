@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::batch::{Number, with_slice};
-use super::{Batch, Sparse, Strided, Tile, Values, View};
+use super::{Batch, Sparse, Strided, Tile, UNSEEN, Values, View};
 use crate::error::{Error, Result};
 use crate::numerics::RowMajor;
 
@@ -148,7 +148,8 @@ impl<'a> Cells<'a> {
         Error::Shape { what: "columns of a batch".into(), expected: column + 1, found: self.batch.width() }
     }
 
-    /// Copies the codes of the block's `j`th column.
+    /// Copies the codes of the block's `j`th column. Numbers are codes too, if they are 0, 1, 2 and so on; NaN is
+    /// missing.
     pub fn read_codes(&self, j: usize, out: &mut Vec<u32>) -> Result<()> {
         let column = self.columns[j];
         out.clear();
@@ -157,10 +158,29 @@ impl<'a> Cells<'a> {
                 Rows::Range(range) => out.extend_from_slice(&codes[range.clone()]),
                 Rows::Index(index) => out.extend(index.iter().map(|&i| codes[i as usize])),
             },
-            Some(_) => return Err(Error::Schema(format!("column {column} does not hold categories"))),
+            Some(View::Numbers(numbers)) => {
+                out.resize(self.rows(), 0);
+                numbers.read_codes(&self.rows, out);
+                // Without an early end, so that it runs in lanes.
+                if out.iter().fold(false, |any, code| any | (*code == UNSEEN)) {
+                    let i = out.iter().position(|code| *code == UNSEEN).unwrap_or(0);
+                    return Err(self.no_code(column, i));
+                }
+            }
+            Some(View::Sparse(_)) => return Err(Error::Schema(format!("column {column} does not hold categories"))),
             None => return Err(self.too_narrow(column)),
         }
         Ok(())
+    }
+
+    /// The error of a number that is no code.
+    fn no_code(&self, column: usize, i: usize) -> Error {
+        let mut number = Tile::default();
+        let cell = Cells { columns: &[column], ..self.clone() };
+        let read = cell.part(i..i + 1).read_numbers(&mut number);
+        let number = read.map_or(f64::NAN, |()| number.column(0)[0]);
+        let message = format!("{number} is not the code of a level: codes are 0, 1, 2, ...");
+        Error::Cell { column: format!("number {column}"), row: self.row_number(i) + 1, message }
     }
 
     /// The block's counts of words, if it is one column of texts.

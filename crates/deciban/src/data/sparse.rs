@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::batch::{Number, with_slice};
 use super::{Rows, UNSEEN, Values};
 use crate::error::{Error, Result};
+use crate::numerics::vectorised;
 
 /// Borrowed row offsets or numbers of words, of the types that SciPy and Arrow have.
 #[derive(Clone, Copy, Debug)]
@@ -66,13 +67,16 @@ impl<'a> Integers<'a> {
         })
     }
 
-    /// Whether all are numbers of words. Our own type may also hold the reserved codes.
-    fn are_words(&self) -> bool {
+    /// The highest of them; a negative one is higher than all words.
+    fn highest(&self) -> u64 {
+        fn most<T: Copy, U: Copy + Ord + Default>(slice: &[T], as_u: impl Fn(T) -> U) -> U {
+            vectorised!(slice.iter().fold(U::default(), |most, &x| as_u(x).max(most)))
+        }
         match self {
-            Integers::U32(_) => true,
-            Integers::I32(slice) => slice.iter().fold(0, |least, &x| x.min(least)) >= 0,
-            Integers::I64(slice) => slice.iter().fold(0, |most, &x| (x as u64).max(most)) < u64::from(UNSEEN),
-            Integers::Usize(slice) => slice.iter().fold(0, |most, &x| x.max(most)) < UNSEEN as usize,
+            Integers::U32(slice) => most(slice, |x| x).into(),
+            Integers::I32(slice) => most(slice, |x| x as u32).into(),
+            Integers::I64(slice) => most(slice, |x| x as u64),
+            Integers::Usize(slice) => most(slice, |x| x as u64),
         }
     }
 
@@ -131,13 +135,25 @@ impl<'a> Sparse<'a> {
         indices: impl Into<Integers<'a>>,
         counts: impl Into<Values<'a>>,
     ) -> Result<Self> {
+        Self::of_words(offsets, indices, counts, UNSEEN as usize)
+    }
+
+    /// Counts of `offsets.len() − 1` rows and `words` columns.
+    pub fn of_words(
+        offsets: impl Into<Integers<'a>>,
+        indices: impl Into<Integers<'a>>,
+        counts: impl Into<Values<'a>>,
+        words: usize,
+    ) -> Result<Self> {
         let (offsets, indices, counts) = (offsets.into(), indices.into(), counts.into());
         Error::check_shape("counts of a sparse matrix", indices.len(), counts.len())?;
         if !offsets.ascend_to(indices.len()) {
             return Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into()));
         }
-        if !indices.are_words() {
-            let message = format!("the column numbers of a sparse matrix must lie between 0 and {}", UNSEEN - 1);
+        // Our own type may also hold the reserved codes.
+        let reserved = matches!(indices, Integers::U32(_)) && words == UNSEEN as usize;
+        if !reserved && indices.len() > 0 && indices.highest() >= words.min(UNSEEN as usize) as u64 {
+            let message = format!("the column numbers of a sparse matrix must lie between 0 and {}", words.max(1) - 1);
             return Err(Error::Schema(message));
         }
         Ok(Sparse { offsets, indices, counts })

@@ -100,24 +100,34 @@ impl LevelCounts {
         self.counts(column).iter().sum()
     }
 
-    fn width(&self) -> usize {
+    /// The number of columns.
+    pub fn width(&self) -> usize {
         self.columns.0.len()
     }
 }
 
-/// n(l) ← n(l) + Σ wᵢ [xᵢ = l]; codes beyond the counts are missing.
-fn count(counts: &mut [f64], codes: &[u32], weights: Option<&[f64]>) {
-    match weights {
-        None => codes.iter().for_each(|&code| {
-            if let Some(n) = counts.get_mut(code as usize) {
-                *n += 1.0;
-            }
-        }),
-        Some(weights) => codes.iter().zip(weights).for_each(|(&code, w)| {
-            if let Some(n) = counts.get_mut(code as usize) {
+/// n(l) ← n(l) + Σ wᵢ [xᵢ = l] of codes, each for its class; the counts have room for all levels.
+fn count(counts: &mut [&mut Vec<f64>], codes: &[u32], classes: &[u32], weights: &[f64], tally: &mut Vec<f64>) {
+    let cells = codes.iter().zip(classes).zip(weights);
+    let levels = counts.iter().map(|counts| counts.len()).max().unwrap_or(0);
+    // The last place is for missing cells.
+    let places = levels + 1;
+    if counts.len() * places > codes.len() {
+        for ((&code, &class), w) in cells {
+            if let Some(n) = counts[class as usize].get_mut(code as usize) {
                 *n += w;
             }
-        }),
+        }
+        return;
+    }
+    // All classes side by side: a cell has one place to find.
+    tally.clear();
+    tally.resize(counts.len() * places, 0.0);
+    for ((&code, &class), w) in cells {
+        tally[class as usize * places + levels.min(code as usize)] += w;
+    }
+    for (counts, sums) in counts.iter_mut().zip(tally.chunks_exact(places)) {
+        counts.iter_mut().zip(sums).for_each(|(n, sum)| *n += sum);
     }
 }
 
@@ -182,23 +192,19 @@ impl LevelTable {
 
 impl CategoricalDensity {
     /// From ln p(level | class): for each column its levels, one class after the other. A level never
-    /// seen is impossible.
-    pub fn from_log_probabilities(classes: usize, columns: &[Vec<f64>]) -> Result<Self> {
+    /// seen is impossible, or an error.
+    pub fn from_log_probabilities(classes: usize, columns: &[Vec<f64>], unseen: Unseen) -> Result<Self> {
         let table = |log_p: &Vec<f64>| {
             let levels = log_p.len() / classes.max(1);
             Error::check_shape("probabilities of a column", levels * classes, log_p.len())?;
             if log_p.iter().any(|x| x.is_nan() || *x > 1e-9) {
                 return Err(Error::Schema("logarithms of probabilities are at most 0".into()));
             }
-            let unseen = |class: &[f64]| class.iter().copied().chain([f64::NEG_INFINITY]).collect::<Vec<_>>();
-            let log_p: Vec<f64> = log_p.chunks_exact(levels.max(1)).flat_map(unseen).collect();
+            let with_unseen = |class: &[f64]| class.iter().copied().chain([f64::NEG_INFINITY]).collect::<Vec<_>>();
+            let log_p: Vec<f64> = log_p.chunks_exact(levels.max(1)).flat_map(with_unseen).collect();
             Ok(LevelTable::new(levels, &log_p))
         };
-        Ok(CategoricalDensity {
-            classes,
-            columns: columns.iter().map(table).collect::<Result<_>>()?,
-            unseen: Unseen::Share,
-        })
+        Ok(CategoricalDensity { classes, columns: columns.iter().map(table).collect::<Result<_>>()?, unseen })
     }
 
     /// p(level | class) of a column; levels never seen have theirs too.
@@ -305,6 +311,25 @@ pub(super) fn log_probabilities_of(counts: &[f64], alpha: &[f64], other: f64) ->
     (total > 0.0).then(|| (0..alpha.len()).map(|l| log_p(n(l) + alpha[l])).chain([log_p(other)]).collect())
 }
 
+/// Adds rows, each to the counts of its class.
+fn observe(statistics: &mut [&mut LevelCounts], x: &Cells<'_>, classes: &[u32], names: &[String]) -> Result<()> {
+    // So few rows of a matrix stay in the cache while column after column is read.
+    const PART: usize = 1024;
+    let (mut codes, mut weights, mut tally) = (Vec::new(), Vec::new(), Vec::new());
+    for (start, classes) in (0..).step_by(PART).zip(classes.chunks(PART)) {
+        let part = x.part(start..start + classes.len());
+        part.read_weights(&mut weights);
+        for (j, name) in names.iter().enumerate() {
+            part.read_codes(j, &mut codes)?;
+            let levels = levels_in(&codes, &part, name)?;
+            let mut counts: Vec<_> = statistics.iter_mut().map(|statistic| &mut statistic.columns.0[j]).collect();
+            counts.iter_mut().filter(|counts| counts.len() < levels).for_each(|counts| counts.resize(levels, 0.0));
+            count(&mut counts, &codes, classes, &weights, &mut tally);
+        }
+    }
+    Ok(())
+}
+
 impl Family for Categorical {
     type Statistic = LevelCounts;
     type Density = CategoricalDensity;
@@ -322,16 +347,17 @@ impl Family for Categorical {
     }
 
     fn observe(&self, statistic: &mut LevelCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
-        let (mut codes, mut weights) = (Vec::new(), Vec::new());
-        x.read_weights(&mut weights);
-        let weights = x.weighted().then_some(weights.as_slice());
-        for (j, counts) in statistic.columns.0.iter_mut().enumerate() {
-            x.read_codes(j, &mut codes)?;
-            let levels = levels_in(&codes, x, &names[j])?;
-            counts.resize(counts.len().max(levels), 0.0);
-            count(counts, &codes, weights);
-        }
-        Ok(())
+        observe(&mut [statistic], x, &vec![0; x.rows()], names)
+    }
+
+    fn observe_mixed(
+        &self,
+        statistics: &mut [&mut LevelCounts],
+        x: &Cells<'_>,
+        classes: &[u32],
+        names: &[String],
+    ) -> Option<Result<()>> {
+        Some(observe(statistics, x, classes, names))
     }
 
     fn relevel(&self, statistic: &mut LevelCounts, maps: &[Vec<u32>]) -> Result<()> {
@@ -444,9 +470,61 @@ mod tests {
             let error = testing::observe(&family, &[&[0, code]], None).unwrap_err().to_string();
             assert!(error.contains("column `c0`, row 2"), "{error}");
         }
-        let numbers = Batch::new(1).column(&[1.0][..]).unwrap();
-        let cells = Cells::new(&numbers, &[0], Rows::Range(0..1));
-        assert!(family.observe(&mut family.empty(1), &cells, &["x".into()]).is_err());
+        for number in [-1.0, 0.5, f64::INFINITY, 4_294_967_294.0] {
+            let column = [1.0, number];
+            let numbers = Batch::new(2).column(&column[..]).unwrap();
+            let cells = Cells::new(&numbers, &[0], Rows::Range(0..2));
+            let error = family.observe(&mut family.empty(1), &cells, &["x".into()]).unwrap_err().to_string();
+            assert!(error.contains("row 2") && error.contains(&format!("{number} is not the code")), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_codes_wherever_they_lie() {
+        let codes = [[2, 0, MISSING, 1], [1, 1, 0, MISSING]];
+        let expected = counts(&Categorical::default(), &[&codes[0], &codes[1]], None);
+        // Row by row; what is missing is NaN.
+        let number = |code: u32| if code == MISSING { f64::NAN } else { f64::from(code) };
+        let rows: Vec<f64> = (0..4).flat_map(|i| codes.map(|column| number(column[i]))).collect();
+        let batch = Batch::new(4).row_major(&rows[..], 2).unwrap();
+        let mut found = Categorical::default().empty(2);
+        let cells = Cells::new(&batch, &[0, 1], Rows::Range(0..4));
+        Categorical::default().observe(&mut found, &cells, &["x".into(), "y".into()]).unwrap();
+        assert_eq!(found, expected);
+        let bytes = [2u8, 0, 1];
+        let batch = Batch::new(3).column(&bytes[..]).unwrap();
+        let mut out = Vec::new();
+        Cells::new(&batch, &[0], Rows::Index(&[2, 0])).read_codes(0, &mut out).unwrap();
+        assert_eq!(out, [1, 2]);
+    }
+
+    #[test]
+    fn classes_are_counted_in_one_go() {
+        // Few levels go through a tally, many straight to the counts.
+        for levels in [3, 5000] {
+            let rows = 3000u32;
+            let codes: Vec<u32> = (0..rows).map(|i| if i % 7 == 0 { MISSING } else { i * 31 % levels }).collect();
+            let weights: Vec<f64> = (0..rows).map(|i| [1.0, 0.25, 0.0][i as usize % 3]).collect();
+            let plain = Batch::new(rows as usize).codes(&codes).unwrap();
+            for batch in [plain.clone(), plain.weights(&weights).unwrap()] {
+                let family = Categorical::default();
+                let (class, names) = (|row: u32| row / 2 % 3, ["x".to_string()]);
+                let mut mixed: Vec<_> = (0..3).map(|_| family.empty(1)).collect();
+                let all = Cells::new(&batch, &[0], Rows::Range(0..rows as usize));
+                let classes: Vec<u32> = (0..rows).map(class).collect();
+                let mut statistics: Vec<_> = mixed.iter_mut().collect();
+                family.observe_mixed(&mut statistics, &all, &classes, &names).unwrap().unwrap();
+                for (c, mixed) in mixed.iter().enumerate() {
+                    let own: Vec<u32> = (0..rows).filter(|row| class(*row) == c as u32).collect();
+                    let mut alone = family.empty(1);
+                    family.observe(&mut alone, &Cells::new(&batch, &[0], Rows::Index(&own)), &names).unwrap();
+                    // All classes have room for all levels.
+                    let (known, rest) = mixed.counts(0).split_at(alone.counts(0).len());
+                    assert_eq!(known, alone.counts(0));
+                    assert!(rest.iter().all(|n| *n == 0.0) && mixed.total(0) > 0.0);
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Cells, MISSING, UNSEEN};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
+use crate::numerics::vectorised;
 
 /// More levels than this in a column are taken for a mistake: an identifier, or damaged codes.
 pub(super) const MOST_LEVELS: usize = 1 << 24;
@@ -37,7 +38,8 @@ pub(super) fn check_pseudo_count(pseudo_count: f64) -> Result<()> {
 /// One more than the largest code of a level in a column, [`MISSING`] apart. At fit every level has
 /// a code, so [`UNSEEN`] is refused.
 pub(super) fn levels_in(codes: &[u32], x: &Cells<'_>, name: &str) -> Result<usize> {
-    let levels = codes.iter().filter(|&&code| code != MISSING).max().map_or(0, |&code| code as usize + 1);
+    // One more than a missing code is 0.
+    let levels = vectorised!(codes.iter().fold(0, |most, code| code.wrapping_add(1).max(most))) as usize;
     if levels <= MOST_LEVELS {
         return Ok(levels);
     }

@@ -22,7 +22,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod tree;
-pub(crate) mod words;
+mod words;
 
 use serde::{Deserialize, Serialize};
 

@@ -125,7 +125,7 @@ impl Generative {
                 true => own.family.choose(&summary.block_by_fold(b), names)?,
                 false => own.family.clone(),
             };
-            let density = summary.fit_block(b, &family, names)?;
+            let density = summary.read_block(b, |classes| family.fit(classes, names))??;
             blocks.push(FittedBlock { block: Block { family, ..given.clone() }, density });
         }
         let about = About::new(schema.clone(), Prior::from_weights(&summary.weights())?);

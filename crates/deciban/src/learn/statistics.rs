@@ -29,6 +29,9 @@ impl Statistics {
 
     /// Gives classes of the schema without rows their empty statistics.
     fn with_all_classes(mut self) -> Self {
+        if self.summary.classes() == self.schema.classes().len() {
+            return self;
+        }
         let order: Vec<Option<usize>> = (0..self.schema.classes().len()).map(Some).collect();
         self.summary = self.summary.reordered(&order, &self.pass);
         self

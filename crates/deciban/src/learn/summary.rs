@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
-use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
+use crate::family::{AnyFamily, AnyStatistic, Family};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
 use crate::pass::Pass;
@@ -112,18 +112,18 @@ impl Block {
         self.columns.iter().enumerate().map(seen).collect()
     }
 
-    /// Adds rows of several groups in one go, if the family can: row `rows[i]` to `statistics[groups[i]]`.
+    /// Adds rows of several groups in one go, if the family can: the `i`th to `statistics[groups[i]]`.
     fn observe_mixed(
         &self,
         statistics: &mut [&mut AnyStatistic],
         batch: &Batch<'_>,
-        rows: &[u32],
+        rows: Rows<'_>,
         groups: &[u32],
     ) -> Option<Result<()>> {
         if self.gaussianise.is_some() || self.discretise.is_some() {
             return None;
         }
-        let cells = Cells::new(batch, &self.columns, Rows::Index(rows));
+        let cells = Cells::new(batch, &self.columns, rows);
         self.family.observe_mixed(statistics, &cells, groups, &self.names)
     }
 
@@ -290,7 +290,11 @@ impl Pass for Summarise {
         let mut sorted = None;
         for (b, block) in self.blocks.iter().enumerate() {
             let mut statistics: Vec<_> = summary.groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
-            if let Some(observed) = block.observe_mixed(&mut statistics, batch, &labelled, &groups) {
+            let rows = match labelled.len() == batch.rows() {
+                true => Rows::Range(0..batch.rows()),
+                false => Rows::Index(&labelled),
+            };
+            if let Some(observed) = block.observe_mixed(&mut statistics, batch, rows, &groups) {
                 observed?;
                 continue;
             }
@@ -386,15 +390,15 @@ impl Summary {
         self.groups.chunks_exact(self.folds).map(merged).collect()
     }
 
-    /// The densities of a block by a family, all folds together.
-    pub(super) fn fit_block(&self, block: usize, family: &AnyFamily, names: Names<'_>) -> Result<AnyDensity> {
+    /// Runs `read` on the statistic of a block for each class, all folds together.
+    pub fn read_block<R>(&self, block: usize, read: impl FnOnce(&[&AnyStatistic]) -> R) -> Result<R> {
         // Without folds there is nothing to merge: the statistics are read where they lie.
         let merged = if self.folds > 1 { self.block(block)? } else { Vec::new() };
         let classes: Vec<&AnyStatistic> = match self.folds {
             1 => self.groups.iter().map(|group| &group.blocks[block]).collect(),
             _ => merged.iter().collect(),
         };
-        family.fit(&classes, names)
+        Ok(read(&classes))
     }
 
     /// The statistic of a block for each fold and class.

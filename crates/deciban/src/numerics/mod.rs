@@ -8,6 +8,8 @@ mod linear;
 mod random;
 mod row_major;
 mod special;
+mod whitened;
+mod word_table;
 
 pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
@@ -21,6 +23,8 @@ pub use linear::{
 pub use random::{Random, hash};
 pub(crate) use row_major::RowMajor;
 pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
+pub(crate) use whitened::Whitening;
+pub use word_table::{Texts, WordTable};
 
 /// Whether all are finite numbers.
 pub fn all_finite(x: &[f64]) -> bool {

@@ -8,10 +8,9 @@ use crate::data::{Cells, Column, Tile, Value};
 use crate::error::Result;
 use crate::explain::Entry;
 use crate::family::counts::{level_name, log_probabilities};
-use crate::family::words::{Texts, WordTable};
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Random, vectorised};
+use crate::numerics::{Random, Texts, WordTable, vectorised};
 
 /// The probabilities of presence of a block, per class.
 #[derive(Clone, Debug, PartialEq)]

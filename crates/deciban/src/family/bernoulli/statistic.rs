@@ -5,9 +5,9 @@ use super::mixed;
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::family::counts::{MOST_LEVELS, add, difference, differences, weights};
-use crate::family::words::{Counting, Texts, Wrong};
+use crate::family::words::{Counting, Wrong};
 use crate::file::{Archive, Stored};
-use crate::numerics::vectorised;
+use crate::numerics::{Texts, vectorised};
 use crate::statistic::Statistic;
 
 /// How much was present and absent.

@@ -20,7 +20,7 @@ use crate::explain::Entry;
 use crate::family::covariance::Scaled;
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, Random, ln_gamma, solve_lower_tile, vectorised};
+use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vectorised};
 use crate::transform::Linear;
 
 use super::Prepared;
@@ -293,10 +293,14 @@ impl GaussianDensity {
                     self.finish(class, peak, &q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
-                    spare.clone_from(z);
-                    standardise(&mut spare, mean, scaled.sd());
-                    solve_lower_tile(scaled.l(), &mut spare);
-                    vectorised!(squared_norms(&spare, &mut q));
+                    if z.width() <= Whitening::WIDEST {
+                        Whitening::new(scaled.l()).squared_lengths(z, mean, scaled.sd(), &mut q);
+                    } else {
+                        spare.clone_from(z);
+                        standardise(&mut spare, mean, scaled.sd());
+                        solve_lower_tile(scaled.l(), &mut spare);
+                        vectorised!(squared_norms(&spare, &mut q));
+                    }
                     self.finish(class, peak, &q, out.column_mut(class));
                 }
             }

@@ -6,10 +6,9 @@ use super::{Multinomial, normalise, read_counts, wrong_count};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::explain::Entry;
-use crate::family::words::{Texts, WordTable};
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
-use crate::numerics::Random;
+use crate::numerics::{Random, Texts, WordTable};
 
 /// The fitted words of all classes.
 #[derive(Clone, Debug)]

@@ -33,10 +33,11 @@ pub use statistic::WordCounts;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{Counting, Texts, Wrong, check_vocabulary, left_out};
+use super::words::{Counting, Wrong, check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
+use crate::numerics::Texts;
 
 /// What becomes of words that are not in the vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::rowset::{Design, add_intercepts};
 use crate::data::{Rows, Sparse, Tile};
-use crate::family::words::WordTable;
-use crate::numerics::{RowMajor, all_finite};
+use crate::numerics::{RowMajor, WordTable, all_finite};
 
 /// Some rows of a batch.
 pub enum InPlace<'a> {
