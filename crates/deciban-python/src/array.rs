@@ -1,11 +1,10 @@
 //! NumPy arrays through their `__array_interface__`: where the numbers lie, of which type, shape and
 //! strides. Nothing is copied, and no version of NumPy's C interface is asked for.
 
-use deciban::data::{Integers, MISSING, UNSEEN, Values};
+use deciban::data::{Integers, Values};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
-use rayon::prelude::*;
 
 /// The types of numbers that are read in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +64,6 @@ pub struct Array {
 // `slice_mut`, which asks for `&mut self`.
 unsafe impl Send for Array {}
 unsafe impl Sync for Array {}
-
-/// Codes of categories, and one more than the highest.
-pub type CodedColumn = (Vec<u32>, usize);
 
 /// A type that the elements of an array can be taken as.
 pub trait Element: Copy {
@@ -173,46 +169,6 @@ impl Array {
         let values =
             span!(F64: f64, F32: f32, U8: u8, I8: i8, U16: u16, I16: i16, U32: u32, I32: i32, U64: u64, I64: i64);
         (values, start)
-    }
-
-    /// The columns of a matrix of integers, as codes, and the number of levels of each; the least number of
-    /// 64 bits is a missing cell. `None` if there is another negative number.
-    pub fn codes(&self) -> PyResult<Option<Vec<CodedColumn>>> {
-        let (values, start) = self.values();
-        let (by_row, by_column) = self.strides;
-        macro_rules! read {
-            ($slice:expr) => {
-                (0..self.columns)
-                    .into_par_iter()
-                    .map(|j| {
-                        let first = start as isize + j as isize * by_column;
-                        let (mut levels, mut wrong) = (0, false);
-                        let column = (0..self.rows).map(|i| {
-                            let cell = $slice[(first + i as isize * by_row) as usize] as i128;
-                            let is_missing = cell == i64::MIN as i128;
-                            wrong |= !is_missing && !(0..i128::from(UNSEEN)).contains(&cell);
-                            let code = if is_missing { MISSING } else { cell as u32 };
-                            levels = if is_missing { levels } else { levels.max(code as usize + 1) };
-                            code
-                        });
-                        let column = column.collect::<Vec<u32>>();
-                        (!wrong).then_some((column, levels))
-                    })
-                    .collect()
-            };
-        }
-        match values {
-            _ if self.rows == 0 => Ok(Some(vec![(Vec::new(), 0); self.columns])),
-            Values::U8(slice) => Ok(read!(slice)),
-            Values::I8(slice) => Ok(read!(slice)),
-            Values::U16(slice) => Ok(read!(slice)),
-            Values::I16(slice) => Ok(read!(slice)),
-            Values::U32(slice) => Ok(read!(slice)),
-            Values::I32(slice) => Ok(read!(slice)),
-            Values::U64(slice) => Ok(read!(slice)),
-            Values::I64(slice) => Ok(read!(slice)),
-            Values::F64(_) | Values::F32(_) => Err(PyTypeError::new_err("codes of categories are integers")),
-        }
     }
 
     /// The elements of a contiguous array of integers, as SciPy has them for offsets and indices.

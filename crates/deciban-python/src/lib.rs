@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::statistics::Statistics;
     #[pymodule_export]
-    use super::table::{Codes, Table};
+    use super::table::Table;
     #[pymodule_export]
     use super::transform::{discretise, gaussianise};
 

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use deciban::data::{Batch, Cells, Rows, Tile};
 use deciban::family::categorical::CategoricalDensity;
+use deciban::family::counts::Unseen;
 use deciban::family::gaussian::GaussianDensity;
 use deciban::family::{AnyDensity, Density};
-use deciban::numerics::{Matrix, log_sum_exp, tile_product};
+use deciban::numerics::{Matrix, WordTable, log_sum_exp, tile_product};
 use deciban::{Error, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,13 +46,13 @@ impl Linear {
         for (class, &bias) in self.bias.iter().enumerate() {
             out.column_mut(class).iter_mut().for_each(|s| *s += bias);
         }
-        if let Some((sparse, rows)) = cells.sparse() {
-            let height = out.rows();
-            let scores = out.data_mut();
-            sparse.for_each(rows, |i, j, x| {
-                let weights = &self.by_column[j as usize * k..(j as usize + 1) * k];
-                weights.iter().enumerate().for_each(|(class, w)| scores[class * height + i] += x * w);
-            });
+        if let Some(texts) = cells.sparse() {
+            let (height, scores) = (out.rows(), out.data_mut());
+            let table = WordTable { classes: k, values: &self.by_column, unknown: None };
+            let add = |i: usize, _: f64, sums: &[f64]| {
+                sums.iter().enumerate().for_each(|(class, s)| scores[class * height + i] += s);
+            };
+            table.sums(texts, |x| x, add);
             return Ok(());
         }
         let (mut tile, mut product) = (Tile::default(), Tile::default());
@@ -93,7 +94,7 @@ impl Scorer {
     ) -> Result<()> {
         let k = self.classes;
         // A tile and its copies fit the second-level cache.
-        let height = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
+        let height = ((96 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
         let names: Vec<String> = (0..x.width()).map(|j| format!("x{j}")).collect();
         out.par_chunks_mut(height * k).enumerate().try_for_each(|(t, out)| {
             if stop.load(Ordering::Relaxed) {
@@ -158,14 +159,14 @@ impl Scorer {
         Ok(Scorer { kind: Kind::Density(AnyDensity::Gaussian(density)), classes })
     }
 
-    /// Categories by ln p(level | class), an array of classes × levels for each column.
+    /// Categories by ln p(level | class), an array of classes × levels for each column; other levels are an error.
     #[staticmethod]
     fn categorical(columns: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let arrays: Vec<Array> = columns.iter().map(Array::new).collect::<PyResult<_>>()?;
         let classes = arrays.first().map_or(0, Array::rows);
         let columns: Vec<Vec<f64>> =
             arrays.iter().map(|array| Ok(array.slice::<f64>()?.to_vec())).collect::<PyResult<_>>()?;
-        let density = CategoricalDensity::from_log_probabilities(classes, &columns).map_err(raise)?;
+        let density = CategoricalDensity::from_log_probabilities(classes, &columns, Unseen::Error).map_err(raise)?;
         Ok(Scorer { kind: Kind::Density(AnyDensity::Categorical(density)), classes })
     }
 

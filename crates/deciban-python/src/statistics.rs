@@ -29,6 +29,13 @@ fn family(name: &str) -> PyResult<AnyFamily> {
     }
 }
 
+impl Statistics {
+    /// Runs `read` on the statistic of each class.
+    fn read<R>(&self, read: impl FnOnce(&[&AnyStatistic]) -> PyResult<R>) -> PyResult<R> {
+        self.0.summary().read_block(0, read).map_err(raise)?
+    }
+}
+
 #[pymethods]
 impl Statistics {
     /// One pass over the table.
@@ -94,46 +101,64 @@ impl Statistics {
 
     /// Of counts: Σ w x for each class and column.
     fn counts<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyAny>> {
-        let blocks = self.0.summary().block(0).map_err(raise)?;
-        let mut counts = Vec::with_capacity(blocks.len() * width);
-        for block in &blocks {
-            let AnyStatistic::Multinomial(words) = block else {
-                return Err(PyTypeError::new_err("these statistics are no counts"));
-            };
-            counts.extend(words.counts().chain(std::iter::repeat(0.0)).take(width));
-        }
-        to_numpy(py, &counts, &[blocks.len(), width])
+        self.read(|classes| {
+            let mut counts = Vec::with_capacity(classes.len() * width);
+            for class in classes {
+                let AnyStatistic::Multinomial(words) = class else {
+                    return Err(PyTypeError::new_err("these statistics are no counts"));
+                };
+                counts.extend(words.counts().chain(std::iter::repeat(0.0)).take(width));
+            }
+            to_numpy(py, &counts, &[classes.len(), width])
+        })
+    }
+
+    /// Of categories: one more than the highest code of each column.
+    fn levels(&self) -> PyResult<Vec<usize>> {
+        self.read(|classes| {
+            let mut levels = Vec::new();
+            for class in classes {
+                let AnyStatistic::Categorical(found) = class else {
+                    return Err(PyTypeError::new_err("these statistics are not of categories"));
+                };
+                levels.resize(found.width(), 0);
+                levels.iter_mut().enumerate().for_each(|(j, most)| *most = found.counts(j).len().max(*most));
+            }
+            Ok(levels)
+        })
     }
 
     /// Of categories: the weight of each class's levels of a column.
     fn level_counts<'py>(&self, py: Python<'py>, column: usize, levels: usize) -> PyResult<Bound<'py, PyAny>> {
-        let blocks = self.0.summary().block(0).map_err(raise)?;
-        let mut counts = Vec::with_capacity(blocks.len() * levels);
-        for block in &blocks {
-            let AnyStatistic::Categorical(found) = block else {
-                return Err(PyTypeError::new_err("these statistics are not of categories"));
-            };
-            counts.extend(found.counts(column).iter().copied().chain(std::iter::repeat(0.0)).take(levels));
-        }
-        to_numpy(py, &counts, &[blocks.len(), levels])
+        self.read(|classes| {
+            let mut counts = Vec::with_capacity(classes.len() * levels);
+            for class in classes {
+                let AnyStatistic::Categorical(found) = class else {
+                    return Err(PyTypeError::new_err("these statistics are not of categories"));
+                };
+                counts.extend(found.counts(column).iter().copied().chain(std::iter::repeat(0.0)).take(levels));
+            }
+            to_numpy(py, &counts, &[classes.len(), levels])
+        })
     }
 
     /// Of column moments: weight, mean and scatter of each class and column.
     fn column_moments<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyAny>; 3]> {
-        let blocks = self.0.summary().block(0).map_err(raise)?;
-        let mut parts = [Vec::new(), Vec::new(), Vec::new()];
-        let mut width = 0;
-        for block in &blocks {
-            let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = block else {
-                return Err(PyTypeError::new_err("these statistics are no moments of columns"));
-            };
-            width = moments.width();
-            parts[0].extend_from_slice(moments.weight());
-            parts[1].extend_from_slice(moments.mean());
-            parts[2].extend_from_slice(moments.scatter());
-        }
-        let [weight, mean, scatter] = parts.map(|part| to_numpy(py, &part, &[blocks.len(), width]));
-        Ok([weight?, mean?, scatter?])
+        self.read(|classes| {
+            let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+            let mut width = 0;
+            for class in classes {
+                let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = class else {
+                    return Err(PyTypeError::new_err("these statistics are no moments of columns"));
+                };
+                width = moments.width();
+                parts[0].extend_from_slice(moments.weight());
+                parts[1].extend_from_slice(moments.mean());
+                parts[2].extend_from_slice(moments.scatter());
+            }
+            let [weight, mean, scatter] = parts.map(|part| to_numpy(py, &part, &[classes.len(), width]));
+            Ok([weight?, mean?, scatter?])
+        })
     }
 
     /// Of moments: W (outputs × inputs) and c of the map z = W (x − c) that `step` names: "pca" or "lda" with `n`
@@ -165,19 +190,20 @@ impl Statistics {
 
     /// Of moments: means (classes × columns) and scatters (classes × columns × columns).
     fn moments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let blocks = self.0.summary().block(0).map_err(raise)?;
-        let (mut means, mut scatters, mut shape) = (Vec::new(), Vec::new(), Vec::new());
-        for block in &blocks {
-            let AnyStatistic::Gaussian(GaussianStatistic::Full(moments)) = block else {
-                return Err(PyTypeError::new_err("these statistics are no moments"));
-            };
-            shape = vec![blocks.len(), moments.width(), moments.width()];
-            means.extend_from_slice(moments.mean());
-            let mut scatter = moments.scatter().clone();
-            scatter.mirror_lower();
-            scatters.extend_from_slice(scatter.data());
-        }
-        let width = shape.get(1).copied().unwrap_or(0);
-        Ok((to_numpy(py, &means, &[blocks.len(), width])?, to_numpy(py, &scatters, &shape)?))
+        self.read(|classes| {
+            let (mut means, mut scatters, mut shape) = (Vec::new(), Vec::new(), Vec::new());
+            for class in classes {
+                let AnyStatistic::Gaussian(GaussianStatistic::Full(moments)) = class else {
+                    return Err(PyTypeError::new_err("these statistics are no moments"));
+                };
+                shape = vec![classes.len(), moments.width(), moments.width()];
+                means.extend_from_slice(moments.mean());
+                let mut scatter = moments.scatter().clone();
+                scatter.mirror_lower();
+                scatters.extend_from_slice(scatter.data());
+            }
+            let width = shape.get(1).copied().unwrap_or(0);
+            Ok((to_numpy(py, &means, &[classes.len(), width])?, to_numpy(py, &scatters, &shape)?))
+        })
     }
 }

@@ -3,12 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::ArrayRef;
-use deciban::data::{Batch, Column, Integers, Kind, Schema, Sparse};
+use deciban::data::{Batch, Column, Kind, Schema, Sparse};
 use deciban::text::{Reading, Tokeniser};
 use deciban_data::{Cells, Options, Vocabulary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::column::{self, Column as Given};
@@ -24,38 +23,12 @@ enum Source {
     Matrix(Array),
     /// A column of numbers or counts.
     Numbers(Array, Kind),
-    /// Codes of categories, a column after the other.
-    CodeMatrix(Py<Codes>),
     /// Numbers of an Arrow array, where they lie.
     Arrow(ArrayRef, Kind),
     /// Cells that were read, with what the column is.
     Cells(Cells, Column),
     /// Rows of a compressed sparse matrix.
     Sparse { offsets: Array, indices: Array, counts: Array, width: usize },
-}
-
-/// A matrix of integers as codes of categories, a column after the other.
-#[pyclass(frozen, module = "deciban._core")]
-pub struct Codes {
-    columns: Vec<Vec<u32>>,
-    /// Rows and columns.
-    #[pyo3(get)]
-    shape: (usize, usize),
-    /// One more than the highest code of each column.
-    #[pyo3(get)]
-    levels: Vec<usize>,
-}
-
-#[pymethods]
-impl Codes {
-    /// The codes, or `None` if one is negative.
-    #[staticmethod]
-    fn of(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        let array = Array::new(array)?;
-        let Some(columns) = py.detach(|| array.codes())? else { return Ok(None) };
-        let (columns, levels) = columns.into_iter().unzip();
-        Ok(Some(Codes { columns, shape: (array.rows(), array.columns()), levels }))
-    }
 }
 
 /// Columns, classes and weights, borrowed from Python.
@@ -104,14 +77,8 @@ impl Table {
                     Cells::Words(words) => words.sparse().and_then(|sparse| batch.sparse(sparse)),
                 }
                 .map_err(raise)?,
-                Source::CodeMatrix(matrix) => {
-                    for codes in &matrix.get().columns {
-                        batch = batch.codes(codes).map_err(raise)?;
-                    }
-                    batch
-                }
-                Source::Sparse { offsets, indices, counts, .. } => {
-                    let sparse = Sparse::new(offsets.integers()?, indices.integers()?, counts.values().0);
+                Source::Sparse { offsets, indices, counts, width } => {
+                    let sparse = Sparse::of_words(offsets.integers()?, indices.integers()?, counts.values().0, *width);
                     batch.sparse(sparse.map_err(raise)?).map_err(raise)?
                 }
             };
@@ -139,11 +106,6 @@ impl Table {
                 Source::Numbers(_, kind) | Source::Arrow(_, kind) => {
                     columns.push(Column { name: name.clone(), kind: *kind, levels: Vec::new() });
                 }
-                Source::CodeMatrix(matrix) => columns.extend((0..matrix.get().shape.1).map(|j| Column {
-                    name: format!("{name}{j}"),
-                    kind: Kind::Category,
-                    levels: Vec::new(),
-                })),
                 Source::Sparse { width, .. } => {
                     let levels = if name_words { (0..*width).map(|j| j.to_string()).collect() } else { Vec::new() };
                     columns.push(Column { name: name.clone(), kind: Kind::Text, levels });
@@ -311,13 +273,6 @@ impl Table {
         }
     }
 
-    /// Adds the columns of a matrix of codes.
-    fn add_code_matrix(&mut self, name: String, codes: &Bound<'_, Codes>) -> PyResult<()> {
-        self.check(codes.get().shape.0, &name)?;
-        self.sources.push((name, Source::CodeMatrix(codes.clone().unbind())));
-        Ok(())
-    }
-
     /// Adds a matrix of compressed rows: int32 or int64 offsets and indices, numbers of any type.
     fn add_sparse(
         &mut self,
@@ -329,15 +284,6 @@ impl Table {
     ) -> PyResult<()> {
         let (offsets, indices, counts) = (Array::new(offsets)?, Array::new(indices)?, Array::new(counts)?);
         self.check(offsets.rows().saturating_sub(1), &name)?;
-        let most = match indices.integers()? {
-            Integers::U32(slice) => slice.par_iter().max().map(|&j| j as usize),
-            Integers::I32(slice) => slice.par_iter().max().map(|&j| j as usize),
-            Integers::I64(slice) => slice.par_iter().max().map(|&j| j as usize),
-            Integers::Usize(slice) => slice.par_iter().max().copied(),
-        };
-        if most.is_some_and(|most| most >= width) {
-            return Err(PyValueError::new_err(format!("an index of `{name}` is not below its {width} columns")));
-        }
         self.sources.push((name, Source::Sparse { offsets, indices, counts, width }));
         Ok(())
     }

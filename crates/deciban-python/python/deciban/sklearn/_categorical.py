@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn import naive_bayes as peer
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_non_negative, validate_data
 
 from .. import _core
 from . import _arrays
@@ -33,10 +33,14 @@ class CategoricalNB(Counted, peer.CategoricalNB):
         return coded(X), y
 
     def _count_rows(self, X, codes, sample_weight):
+        try:
+            found = _core.Statistics(_arrays.table(X, codes, sample_weight), len(self.classes_), "categorical")
+        except ValueError:
+            self._refuse(X)
+            raise
         # The method looks for the highest code of each column.
-        highest = np.array([X.levels], dtype=np.int64) - 1
+        highest = np.array([found.levels()], dtype=np.int64) - 1
         self.n_categories_ = self._validate_n_categories(highest, self.min_categories)
-        found = _core.Statistics(table(X, codes, sample_weight), len(self.classes_), "categorical")
         self.class_count_ += found.weights()
         for j, width in enumerate(self.n_categories_):
             counts = self.category_count_[j]
@@ -45,36 +49,26 @@ class CategoricalNB(Counted, peer.CategoricalNB):
             self.category_count_[j] += found.level_counts(j, width)
 
     def _write(self, X, log_prior, output):
-        for j, (found, log_p) in enumerate(zip(X.levels, self.feature_log_prob_)):
-            if found > log_p.shape[1]:
-                raise IndexError(
-                    f"column {j} has category {found - 1}, and fit knows {log_p.shape[1]}: give min_categories"
-                )
         out = np.empty((X.shape[0], len(self.classes_)))
         scorer = _core.Scorer.categorical([np.ascontiguousarray(log_p) for log_p in self.feature_log_prob_])
-        scorer.write(table(X), out, list(log_prior), output)
+        try:
+            scorer.write(_arrays.table(X), out, list(log_prior), output)
+        except ValueError:
+            self._refuse(X)
+            for j, log_p in enumerate(self.feature_log_prob_):
+                known, highest = log_p.shape[1], np.nanmax(X[:, j])
+                if highest >= known:
+                    raise IndexError(
+                        f"column {j} has category {highest:.0f}, and fit knows {known}: give min_categories"
+                    ) from None
+            raise
         return out
 
-
-def table(X, codes=None, sample_weight=None):
-    """A table of coded categories."""
-    result = _core.Table(X.shape[0], codes, sample_weight)
-    result.add_code_matrix("x", X)
-    return result
-
-
-#: What stands for a missing code on the way to the core: no array of codes has it.
-MISSING = np.iinfo(np.int64).min
+    def _refuse(self, X):
+        """scikit-learn's words for what the core has refused."""
+        check_non_negative(X, f"{type(self).__name__} (input X)")
 
 
 def coded(X):
-    """The categories as the core reads them; NaN is a missing one."""
-    if X.dtype.kind == "f" and np.isnan(X.sum()):
-        missing = np.isnan(X)
-        X = np.where(missing, MISSING, np.where(missing, 0, X).astype(np.int64))
-    elif X.dtype.kind not in "iu":
-        X = X.astype(np.int64)
-    codes = _core.Codes.of(_arrays.readable(X))
-    if codes is None:
-        raise ValueError("Negative values in data passed to CategoricalNB (input X)")
-    return codes
+    """The categories as the core reads them: whole numbers; NaN is missing."""
+    return np.trunc(X) if X.dtype.kind == "f" else X

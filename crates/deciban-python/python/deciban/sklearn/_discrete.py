@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn import naive_bayes as peer
 from sklearn.base import _fit_context
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils.validation import assert_all_finite, check_non_negative, validate_data
 
 from .. import _core
 from . import _arrays
@@ -45,7 +45,9 @@ class Counted(Predictions):
         return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
 
     def _check_X_y(self, X, y, reset=True):
-        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
+        # Stored cells of a sparse matrix are checked while they are counted.
+        finite = False if sp.issparse(X) else "allow-nan"
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finite)
 
     def _add(self, X, codes, sample_weight):
         self._count_rows(X, codes, _arrays.weights(sample_weight, X))
@@ -55,8 +57,13 @@ class Counted(Predictions):
 
     def _count_rows(self, X, codes, sample_weight):
         X = known(X)
-        check_non_negative(X, f"{type(self).__name__} (input X)")
-        self._count_known(X, codes, sample_weight)
+        try:
+            self._count_known(X, codes, sample_weight)
+        except ValueError:
+            # What is no count is found while it is counted; scikit-learn says it in its own words.
+            assert_all_finite(X, input_name="X")
+            check_non_negative(X, f"{type(self).__name__} (input X)")
+            raise
 
     def _count_known(self, X, codes, sample_weight):
         found = _core.Statistics(_arrays.table(X, codes, sample_weight), len(self.classes_), "multinomial")
@@ -144,6 +151,9 @@ class BernoulliNB(Counted, peer.BernoulliNB):
     def _init_counters(self, n_classes, n_features):
         super()._init_counters(n_classes, n_features)
         self._missing = 0.0
+
+    def _check_X_y(self, X, y, reset=True):
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
 
     def _flags(self, X):
         """1 where a cell is above the threshold; missing is absent here."""

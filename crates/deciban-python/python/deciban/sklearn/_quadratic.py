@@ -93,7 +93,8 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
             return np.log(self.priors_)
 
     def _write(self, X, log_prior, output):
-        covariances = [(r * s) @ r.T for r, s in zip(self.rotations_, self.scalings_)]
+        # Not by `@`: the threads that it wakes go on spinning beside those that score.
+        covariances = [np.einsum("ij,j,kj->ik", r, s, r) for r, s in zip(self.rotations_, self.scalings_)]
         scorer = _core.Scorer.gaussian(np.ascontiguousarray(self.means_), np.concatenate(covariances))
         out = np.empty((X.shape[0], len(self.classes_)))
         scorer.write(_arrays.table(X), out, list(log_prior), output)
