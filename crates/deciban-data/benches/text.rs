@@ -101,7 +101,7 @@ fn fit_and_score(path: &Path) -> [f64; 4] {
             _ => 0.0,
         })
         .sum();
-    let density = block.family.fit(&classes, names).unwrap();
+    let density = block.family.fit(&classes.iter().collect::<Vec<_>>(), names).unwrap();
     let prior = Prior::from_weights(&summary.weights()).unwrap();
     let score = |batch: &Batch<'_>| {
         let mut scores = Tile::default();

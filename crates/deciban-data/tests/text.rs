@@ -227,7 +227,7 @@ fn ten_fold(rows: &[Vec<(u32, f64)>], labels: &[u32], levels: usize, family: &Mu
         });
         let classes = ["ham", "spam"].map(String::from);
         let names_of = Names { columns: &names, levels: &[levels], classes: &classes };
-        let density: MultinomialDensity = family.fit(&rest, names_of).unwrap();
+        let density: MultinomialDensity = family.fit(&rest.each_ref(), names_of).unwrap();
         for class in 0..2u32 {
             let held = chosen(fold, class);
             let mut scores = Tile::default();

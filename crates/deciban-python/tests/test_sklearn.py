@@ -192,6 +192,23 @@ def test_an_unseen_category_and_a_failed_fit():
     assert_array_equal(model.predict_proba(COUNTS), before)
 
 
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -1.0])
+@pytest.mark.parametrize("model", [MultinomialNB, ComplementNB])
+def test_what_is_no_count_is_refused_in_the_peers_words_and_changes_nothing(model, cell):
+    X = sp.csr_matrix(COUNTS.astype(float))
+    ours, peer = model(), getattr(sklearn_naive, model.__name__)()
+    before = ours.fit(X, Y).predict_proba(X)
+    bad = X.copy()
+    bad.data[7] = cell
+    with pytest.raises(ValueError) as theirs:
+        peer.fit(bad, Y > 1)
+    for fit, y in ((ours.fit, Y > 1), (ours.partial_fit, Y), (model().fit, Y)):
+        with pytest.raises(ValueError) as told:
+            fit(bad, y)
+        assert str(told.value).splitlines()[0] == str(theirs.value).splitlines()[0]
+    assert_array_equal(ours.predict_proba(X), before)
+
+
 SCALED = (NUMBERS - NUMBERS.mean(axis=0)) / NUMBERS.std(axis=0)
 
 

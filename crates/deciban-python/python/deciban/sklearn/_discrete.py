@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
@@ -14,6 +16,18 @@ from . import _arrays
 from ._predictions import Predictions, classes_of_parts
 
 
+@contextmanager
+def all_or_nothing(model):
+    """Rows that cannot be counted leave the model as it was."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
 class Counted(Predictions):
     """Shared by the four: rows are counted by class, counts become weights, weights score.
 
@@ -24,22 +38,26 @@ class Counted(Predictions):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Learns from labelled rows."""
-        X, y = self._check_X_y(X, y)
-        self.classes_, codes = _arrays.encode(y)
-        self._init_counters(len(self.classes_), X.shape[1])
-        return self._add(X, codes, sample_weight)
+        with all_or_nothing(self):
+            X, y = self._check_X_y(X, y)
+            self.classes_, codes = _arrays.encode(y)
+            self._init_counters(len(self.classes_), X.shape[1])
+            self._count_rows(X, codes, _arrays.weights(sample_weight, X))
+        return self._finish()
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Adds labelled rows; the first call names all classes."""
-        is_first = not hasattr(self, "classes_")
-        X, y = self._check_X_y(X, y, reset=is_first)
-        classes = classes_of_parts(self, is_first, classes)
-        codes = _arrays.encode_among(y, classes)
-        if is_first:
-            self.classes_ = classes
-            self._init_counters(len(classes), X.shape[1])
-        return self._add(X, codes, sample_weight)
+        with all_or_nothing(self):
+            is_first = not hasattr(self, "classes_")
+            X, y = self._check_X_y(X, y, reset=is_first)
+            classes = classes_of_parts(self, is_first, classes)
+            codes = _arrays.encode_among(y, classes)
+            if is_first:
+                self.classes_ = classes
+                self._init_counters(len(classes), X.shape[1])
+            self._count_rows(X, codes, _arrays.weights(sample_weight, X))
+        return self._finish()
 
     def _check_X(self, X):
         return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
@@ -49,8 +67,7 @@ class Counted(Predictions):
         finite = False if sp.issparse(X) else "allow-nan"
         return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finite)
 
-    def _add(self, X, codes, sample_weight):
-        self._count_rows(X, codes, _arrays.weights(sample_weight, X))
+    def _finish(self):
         self._update_feature_log_prob(self._check_alpha())
         self._update_class_log_prior(class_prior=self.class_prior)
         return self
