@@ -282,10 +282,15 @@ impl Pass for Summarise {
         while summary.groups.len() < most * self.folds {
             summary.groups.push(self.empty_group());
         }
-        for (&row, &g) in labelled.iter().zip(&groups) {
-            let group = &mut summary.groups[g as usize];
-            group.rows += 1.0;
-            group.weight += batch.row_weights().map_or(1.0, |weights| weights[row as usize]);
+        let mut sizes = vec![0; summary.groups.len()];
+        groups.iter().for_each(|&g| sizes[g as usize] += 1);
+        for (group, &size) in summary.groups.iter_mut().zip(&sizes) {
+            group.rows += size as f64;
+            group.weight += if batch.row_weights().is_none() { size as f64 } else { 0.0 };
+        }
+        if let Some(weights) = batch.row_weights() {
+            let weighed = labelled.iter().zip(&groups);
+            weighed.for_each(|(&row, &g)| summary.groups[g as usize].weight += weights[row as usize]);
         }
         let mut sorted = None;
         for (b, block) in self.blocks.iter().enumerate() {
@@ -298,8 +303,11 @@ impl Pass for Summarise {
                 observed?;
                 continue;
             }
-            let sorted = sorted.get_or_insert_with(|| sort_by_group(&labelled, &groups, statistics.len()));
-            for (statistic, rows) in statistics.into_iter().zip(sorted).filter(|(_, rows)| !rows.is_empty()) {
+            let sorted: &Vec<u32> = sorted.get_or_insert_with(|| sort_by_group(&labelled, &groups, &sizes));
+            let mut rest = &sorted[..];
+            for (statistic, &size) in statistics.into_iter().zip(&sizes).filter(|(_, size)| **size > 0) {
+                let rows;
+                (rows, rest) = rest.split_at(size);
                 block.with_cells(batch, Rows::Index(rows), |cells, _| {
                     block.family.observe(statistic, cells, &block.names)
                 })?;
@@ -309,10 +317,20 @@ impl Pass for Summarise {
     }
 }
 
-/// The rows of each group, in their order.
-fn sort_by_group(rows: &[u32], group_of: &[u32], groups: usize) -> Vec<Vec<u32>> {
-    let mut sorted = vec![Vec::new(); groups];
-    rows.iter().zip(group_of).for_each(|(&row, &group)| sorted[group as usize].push(row));
+/// The rows of the first group in their order, then those of the next; `sizes` says how many each has.
+fn sort_by_group(rows: &[u32], group_of: &[u32], sizes: &[usize]) -> Vec<u32> {
+    let starts = sizes.iter().scan(0, |next, size| {
+        let start = *next;
+        *next += size;
+        Some(start)
+    });
+    let mut next: Vec<usize> = starts.collect();
+    let mut sorted = vec![0; rows.len()];
+    for (&row, &group) in rows.iter().zip(group_of) {
+        let place = &mut next[group as usize];
+        sorted[*place] = row;
+        *place += 1;
+    }
     sorted
 }
 
