@@ -28,7 +28,7 @@ class Frame:
 def frame(X) -> Frame:
     """The columns of a table, as they come."""
     if type(X).__module__.startswith("scipy.sparse"):
-        return Frame(X.shape[0], [f"x{j}" for j in range(X.shape[1])], [], False, X.tocsr())
+        return Frame(X.shape[0], [f"x{j}" for j in range(X.shape[1])], [], False, X)
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
         return Frame(len(X), [str(name) for name in X.columns], [X.iloc[:, j] for j in range(X.shape[1])], True)
     if has_arrow(X):
@@ -105,8 +105,17 @@ def in_step(values: np.ndarray) -> np.ndarray:
     known = values.dtype.kind in "iub" or values.dtype in (np.float64, np.float32)
     if not known or not values.dtype.isnative:
         values = values.astype(np.float64)
-    steps = len(values) == 0 or values.strides[0] % values.itemsize == 0
+    steps = all(stride % values.itemsize == 0 for stride in values.strides)
     return values if steps and values.flags.aligned else np.ascontiguousarray(values)
+
+
+def canonical(X):
+    """Compressed rows in which no column occurs twice; the caller's matrix stays as it is."""
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def learn_from(core, table: Frame, kinds: dict[str, str]) -> None:
@@ -155,12 +164,9 @@ def score(core, table: Frame, model) -> None:
 
 def add_sparse(core, table: Frame) -> None:
     """Adds a sparse matrix, if the table is one."""
-    X = table.sparse
-    if X is None:
+    if table.sparse is None:
         return
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(table.sparse)
     core.add_sparse("x", X.indptr, X.indices, in_step(X.data), X.shape[1])
 
 

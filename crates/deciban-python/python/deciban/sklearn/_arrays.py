@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from .. import _core
+from .._columns import canonical, in_step
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -34,15 +35,6 @@ def encode_among(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return places.astype(np.uint32)[codes]
 
 
-def readable(X: np.ndarray) -> np.ndarray:
-    """The array itself if the core can read it where it lies, else a copy."""
-    known = X.dtype.kind in "iub" or X.dtype in (np.float64, np.float32)
-    if not known or not X.dtype.isnative:
-        X = X.astype(np.float64)
-    steps = all(stride % X.itemsize == 0 for stride in X.strides)
-    return X if X.flags.aligned and steps else np.ascontiguousarray(X)
-
-
 def weights(sample_weight, X) -> np.ndarray | None:
     """Row weights as the core reads them."""
     if sample_weight is None:
@@ -53,21 +45,12 @@ def weights(sample_weight, X) -> np.ndarray | None:
     return weight
 
 
-def canonical(X):
-    """Compressed rows in which no column occurs twice; the caller's matrix stays as it is."""
-    X = X.tocsr()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
 def table(X, codes=None, sample_weight=None) -> _core.Table:
     """A table of one matrix, dense or sparse, called `x`."""
     result = _core.Table(X.shape[0], codes, sample_weight)
     if sp.issparse(X):
         X = canonical(X)
-        result.add_sparse("x", X.indptr, X.indices, readable(X.data), X.shape[1])
+        result.add_sparse("x", X.indptr, X.indices, in_step(X.data), X.shape[1])
     else:
-        result.add_matrix("x", readable(X))
+        result.add_matrix("x", in_step(X))
     return result
