@@ -309,7 +309,7 @@ fn missing_cells_at_the_fit() {
     let rest = Table::of(&rows(50)).filter(|i| i != 30).fit(gaussian(Structure::Diagonal));
     let class = 0;
     let (gap, whole, rest) = (common::density(&gap), common::density(&whole), common::density(&rest));
-    assert_eq!(gap.mean(class)[..2], whole.mean(class)[..2]);
+    (0..2).for_each(|j| assert!((gap.mean(class)[j] - whole.mean(class)[j]).abs() < 1e-15));
     assert!((gap.mean(class)[2] - rest.mean(class)[2]).abs() < 1e-14);
     assert!((gap.covariance(class)[(2, 2)] - rest.covariance(class)[(2, 2)]).abs() < 1e-14);
     // A column that a class has never shown cannot be modelled.

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Tile};
+use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::{AnyFamily, AnyStatistic, Family};
 use crate::file::{Archive, Stored};
@@ -274,11 +274,13 @@ impl Pass for Summarise {
     }
 
     fn observe(&self, summary: &mut Summary, batch: &Batch<'_>) -> Result<()> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
-        let labelled: Vec<u32> = (0..batch.rows() as u32).filter(|&row| labels[row as usize] != MISSING).collect();
-        let group = |&row: &u32| labels[row as usize] * self.folds as u32 + self.fold(batch, row as usize) as u32;
-        let groups: Vec<u32> = labelled.iter().map(group).collect();
-        let most = labels.iter().filter(|&&c| c != MISSING).max().map_or(0, |&c| c as usize + 1);
+        let labelled = batch.labelled()?;
+        let (rows, mut groups) = (labelled.rows(), labelled.classes());
+        let most = groups.iter().max().map_or(0, |&class| class as usize + 1);
+        if self.folds > 1 {
+            let group = |(i, class): (usize, &u32)| class * self.folds as u32 + self.fold(batch, rows.get(i)) as u32;
+            groups = groups.iter().enumerate().map(group).collect();
+        }
         while summary.groups.len() < most * self.folds {
             summary.groups.push(self.empty_group());
         }
@@ -289,21 +291,17 @@ impl Pass for Summarise {
             group.weight += if batch.row_weights().is_none() { size as f64 } else { 0.0 };
         }
         if let Some(weights) = batch.row_weights() {
-            let weighed = labelled.iter().zip(&groups);
-            weighed.for_each(|(&row, &g)| summary.groups[g as usize].weight += weights[row as usize]);
+            let weighed = groups.iter().enumerate();
+            weighed.for_each(|(i, &g)| summary.groups[g as usize].weight += weights[rows.get(i)]);
         }
         let mut sorted = None;
         for (b, block) in self.blocks.iter().enumerate() {
             let mut statistics: Vec<_> = summary.groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
-            let rows = match labelled.len() == batch.rows() {
-                true => Rows::Range(0..batch.rows()),
-                false => Rows::Index(&labelled),
-            };
-            if let Some(observed) = block.observe_mixed(&mut statistics, batch, rows, &groups) {
+            if let Some(observed) = block.observe_mixed(&mut statistics, batch, rows.clone(), &groups) {
                 observed?;
                 continue;
             }
-            let sorted: &Vec<u32> = sorted.get_or_insert_with(|| sort_by_group(&labelled, &groups, &sizes));
+            let sorted: &Vec<u32> = sorted.get_or_insert_with(|| sort_by_group(&rows, &groups, &sizes));
             let mut rest = &sorted[..];
             for (statistic, &size) in statistics.into_iter().zip(&sizes).filter(|(_, size)| **size > 0) {
                 let rows;
@@ -318,7 +316,7 @@ impl Pass for Summarise {
 }
 
 /// The rows of the first group in their order, then those of the next; `sizes` says how many each has.
-fn sort_by_group(rows: &[u32], group_of: &[u32], sizes: &[usize]) -> Vec<u32> {
+fn sort_by_group(rows: &Rows<'_>, group_of: &[u32], sizes: &[usize]) -> Vec<u32> {
     let starts = sizes.iter().scan(0, |next, size| {
         let start = *next;
         *next += size;
@@ -326,9 +324,9 @@ fn sort_by_group(rows: &[u32], group_of: &[u32], sizes: &[usize]) -> Vec<u32> {
     });
     let mut next: Vec<usize> = starts.collect();
     let mut sorted = vec![0; rows.len()];
-    for (&row, &group) in rows.iter().zip(group_of) {
+    for (i, &group) in group_of.iter().enumerate() {
         let place = &mut next[group as usize];
-        sorted[*place] = row;
+        sorted[*place] = rows.get(i) as u32;
         *place += 1;
     }
     sorted
@@ -521,7 +519,7 @@ impl Stored for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Schema;
+    use crate::data::{MISSING, Schema};
     use crate::engine::{Engine, Memory};
     use crate::family::histogram::Histogram;
     use crate::pass::{from_bytes, to_bytes};

@@ -171,7 +171,16 @@ pub fn product(a: &Matrix, transpose_a: bool, b: &Matrix, transpose_b: bool) -> 
 
 /// Lower triangle of `S ← S + XᵀX`.
 pub fn add_gram(s: &mut Matrix, x: &Tile) {
-    let x = MatRef::from_column_major_slice(x.data(), x.rows(), x.width());
+    gram(s, MatRef::from_column_major_slice(x.data(), x.rows(), x.width()));
+}
+
+/// As [`add_gram`], of rows that lie one after the other.
+pub fn add_row_gram(s: &mut Matrix, rows: &[f64]) {
+    let width = s.columns;
+    gram(s, MatRef::from_row_major_slice(rows, rows.len() / width.max(1), width));
+}
+
+fn gram(s: &mut Matrix, x: MatRef<'_, f64>) {
     triangular::matmul(
         s.view_mut(),
         BlockStructure::TriangularLower,

@@ -49,23 +49,35 @@ impl<'a> RowMajor<'a> {
 
     /// gⱼ ← gⱼ + Σᵢ rᵢ (xᵢⱼ − cⱼ)
     pub fn add_weighted(&self, c: &[f64], r: &[f64], g: &mut [f64]) {
-        let (c, g, r) = (&c[..self.width], &mut g[..self.width], &r[..self.rows]);
+        vectorised!(self.add_terms(c, c, r, g, |x, c, _| x - c));
+    }
+
+    /// gⱼ ← gⱼ + Σᵢ rᵢ ((xᵢⱼ − cⱼ) − lⱼ)²
+    pub fn add_weighted_squares(&self, c: &[f64], l: &[f64], r: &[f64], g: &mut [f64]) {
+        vectorised!(self.add_terms(c, l, r, g, |x, c, l| {
+            let residual = (x - c) - l;
+            residual * residual
+        }));
+    }
+
+    /// gⱼ ← gⱼ + Σᵢ rᵢ f(xᵢⱼ, cⱼ, lⱼ)
+    #[inline(always)]
+    fn add_terms(&self, c: &[f64], l: &[f64], r: &[f64], g: &mut [f64], f: impl Fn(f64, f64, f64) -> f64) {
+        let (c, l, g, r) = (&c[..self.width], &l[..self.width], &mut g[..self.width], &r[..self.rows]);
+        // Four rows at a time: g is read and written once for all of them.
         let (fours, last) = r.as_chunks::<4>();
-        vectorised!({
-            // Four rows at a time: g is read and written once for all of them.
-            for (i, r) in fours.iter().enumerate() {
-                let [x, y, z, w] = [0, 1, 2, 3].map(|k| self.row(4 * i + k));
-                for (((((g, c), x), y), z), w) in g.iter_mut().zip(c).zip(x).zip(y).zip(z).zip(w) {
-                    *g += (r[0] * (x - c) + r[1] * (y - c)) + (r[2] * (z - c) + r[3] * (w - c));
-                }
+        for (i, r) in fours.iter().enumerate() {
+            let [x, y, z, w] = [0, 1, 2, 3].map(|k| self.row(4 * i + k));
+            for ((((((g, &c), &l), x), y), z), w) in g.iter_mut().zip(c).zip(l).zip(x).zip(y).zip(z).zip(w) {
+                *g += (r[0] * f(*x, c, l) + r[1] * f(*y, c, l)) + (r[2] * f(*z, c, l) + r[3] * f(*w, c, l));
             }
-            for (i, r) in last.iter().enumerate() {
-                let x = self.row(4 * fours.len() + i);
-                for (g, (x, c)) in g.iter_mut().zip(x.iter().zip(c)) {
-                    *g += r * (x - c);
-                }
+        }
+        for (i, r) in last.iter().enumerate() {
+            let x = self.row(4 * fours.len() + i);
+            for (((g, c), l), x) in g.iter_mut().zip(c).zip(l).zip(x) {
+                *g += r * f(*x, *c, *l);
             }
-        });
+        }
     }
 }
 
@@ -105,6 +117,11 @@ mod tests {
         x.add_weighted(&c, &z, &mut g);
         for (j, g) in g.iter().enumerate() {
             assert_eq!(*g, 1.0 + (0..rows).map(|i| z[i] * (cell(i, j) - c[j])).sum::<f64>());
+        }
+        let mut squares = vec![1.0; width];
+        x.add_weighted_squares(&c, &v, &z, &mut squares);
+        for (j, square) in squares.iter().enumerate() {
+            assert_eq!(*square, 1.0 + (0..rows).map(|i| z[i] * (cell(i, j) - c[j] - v[j]).powi(2)).sum::<f64>());
         }
     }
 

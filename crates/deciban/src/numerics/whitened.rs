@@ -10,8 +10,8 @@ const ROWS: usize = 8;
 /// Columns at a time: eight sums are in registers then.
 const COLUMNS: usize = 4;
 
-/// L and D, in the order in which the substitution reads them.
-#[derive(Debug)]
+/// L, in the order in which the substitution reads it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Whitening {
     /// For each four rows of L the columns before them, then the four that end in the diagonal; each column's
     /// four cells lie together. Rows beyond the last are those of an identity.

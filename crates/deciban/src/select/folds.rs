@@ -98,7 +98,7 @@ impl Folds {
 
     /// The fold of each row of a labelled batch; of rows without a label, [`MISSING`].
     pub fn of(&self, batch: &Batch<'_>) -> Result<Vec<u32>> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let labels = batch.labels_to_learn()?;
         let labelled = labels.iter().enumerate();
         match &self.rule {
             Rule::Stratified { seed, classes } => Ok(labelled
@@ -164,7 +164,7 @@ impl Pass for Draw {
     }
 
     fn observe(&self, draws: &mut Draws, batch: &Batch<'_>) -> Result<()> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let labels = batch.labels_to_learn()?;
         for (row, &class) in labels.iter().enumerate().filter(|(_, class)| **class != MISSING) {
             let hash = hash(self.seed, batch.row_number(row));
             draws.add(class as usize, 1, &[hash]);

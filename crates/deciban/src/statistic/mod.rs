@@ -1,10 +1,14 @@
 //! What a pass leaves behind. Statistics are additive: parts of a file, threads, machines and
 //! hospitals merge, and a part can be removed again.
 
+mod column_moments;
 mod moments;
+mod row_buffer;
 mod sketch;
 
-pub use moments::{ColumnMoments, Moments, NotFinite};
+pub use column_moments::ColumnMoments;
+pub use moments::{Moments, NotFinite};
+pub(crate) use row_buffer::RowBuffer;
 pub use sketch::{Quantiles, Sketch};
 
 use crate::error::Result;

@@ -7,15 +7,14 @@
 //!
 //! The difference E[x²] − m² is never formed: it cancels. Means are kept in two doubles, m + l with
 //! |l| at most half a unit in the last place of m: where numbers lie far from 0, δ would otherwise
-//! lose the digits that S needs. [`Moments`] keeps the whole scatter
-//! matrix, [`ColumnMoments`] only its diagonal, and that column by column, so that a missing cell
-//! costs the column one row and the others nothing.
+//! lose the digits that S needs. [`ColumnMoments`](super::ColumnMoments) keep
+//! only the diagonal of the scatter.
 
+use super::{RowBuffer, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, add_gram, all_finite, vectorised};
-use crate::statistic::Statistic;
+use crate::numerics::{Matrix, add_gram, add_row_gram, vectorised};
 
 /// A tile holds a cell that a statistic cannot take: a missing or infinite number, or one so
 /// large that sums overflow.
@@ -33,12 +32,12 @@ pub struct NotFinite;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
-    rows: f64,
-    weight: f64,
-    mean: Vec<f64>,
-    low: Vec<f64>,
+    pub(super) rows: f64,
+    pub(super) weight: f64,
+    pub(super) mean: Vec<f64>,
+    pub(super) low: Vec<f64>,
     /// Only the lower triangle counts.
-    scatter: Matrix,
+    pub(super) scatter: Matrix,
 }
 
 impl Moments {
@@ -118,6 +117,21 @@ impl Moments {
         Ok(())
     }
 
+    /// Adds rows, which are used up.
+    pub(crate) fn observe_rows(&mut self, rows: &mut RowBuffer) -> Result<(), NotFinite> {
+        if rows.rows() == 0 {
+            return Ok(());
+        }
+        let mean = rows.mean(&self.mean, self.weight > 0.0)?;
+        rows.centre(&mean);
+        if rows.weight() > 0.0 {
+            add_row_gram(&mut self.scatter, rows.cells());
+            self.join(rows.weight(), &mean[0], &mean[1]);
+        }
+        self.rows += rows.rows() as f64;
+        Ok(())
+    }
+
     /// Moves weight and mean as in a merge, and adds (w_a w_b / w) δδᵀ to the scatter.
     fn join(&mut self, weight: f64, mean: &[f64], low: &[f64]) {
         let total = self.weight + weight;
@@ -171,7 +185,7 @@ fn rank_one(scatter: &mut Matrix, factor: f64, delta: &[f64]) {
 
 /// a + b exactly, as a double and the rest (Knuth).
 #[inline(always)]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_part = sum - a;
     (sum, (a - (sum - b_part)) + (b - b_part))
@@ -182,7 +196,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// The mean is taken of the residuals about `shift`, the mean of the rows before: their sum does
 /// not cancel as that of the numbers would. The first rows are summed twice instead.
 #[inline(always)]
-fn centre(column: &mut [f64], weights: Option<&[f64]>, total: f64, shift: Option<f64>) -> (f64, f64) {
+pub(super) fn centre(column: &mut [f64], weights: Option<&[f64]>, total: f64, shift: Option<f64>) -> (f64, f64) {
     match weights {
         None => {
             let shift = shift.unwrap_or_else(|| sum(column, |x| x) / total);
@@ -203,7 +217,7 @@ fn centre(column: &mut [f64], weights: Option<&[f64]>, total: f64, shift: Option
 
 /// Σ f(x), in eight lanes.
 #[inline(always)]
-fn sum(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn sum(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
     let chunks = values.chunks_exact(8);
     let rest = chunks.remainder();
@@ -267,7 +281,7 @@ impl Statistic for Moments {
 }
 
 /// The weight that is left, or `None` if nothing is.
-fn remaining(rows: f64, weight: f64, other_rows: f64, other_weight: f64) -> Result<Option<f64>> {
+pub(super) fn remaining(rows: f64, weight: f64, other_rows: f64, other_weight: f64) -> Result<Option<f64>> {
     if other_rows > rows || other_weight > weight * (1.0 + 1e-12) {
         let message = format!("cannot remove {other_rows} rows from {rows}: they were never added");
         return Err(Error::Cancellation(message));
@@ -277,7 +291,7 @@ fn remaining(rows: f64, weight: f64, other_rows: f64, other_weight: f64) -> Resu
 }
 
 /// The share of the remaining scatter that rounding may have changed.
-fn lost(before: f64, after: f64) -> f64 {
+pub(super) fn lost(before: f64, after: f64) -> f64 {
     match before > 0.0 {
         true if after <= 0.0 => f64::INFINITY,
         true => 8.0 * f64::EPSILON * before / after,
@@ -285,7 +299,7 @@ fn lost(before: f64, after: f64) -> f64 {
     }
 }
 
-fn refuse_cancellation(loss: f64, column: usize) -> Result<()> {
+pub(super) fn refuse_cancellation(loss: f64, column: usize) -> Result<()> {
     if loss <= 1e-9 {
         return Ok(());
     }
@@ -317,189 +331,5 @@ impl Stored for Moments {
             return Err(archive.damaged(&format!("`{name}` holds a negative weight or variance")));
         }
         Ok(Moments { rows, weight, mean: mean.to_vec(), low: low.to_vec(), scatter })
-    }
-}
-
-/// Weight, mean and scatter of each of several columns on its own; missing cells (NaN) are left out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnMoments {
-    rows: f64,
-    weight: Vec<f64>,
-    mean: Vec<f64>,
-    low: Vec<f64>,
-    scatter: Vec<f64>,
-    /// Cells that were there, whatever their weight.
-    cells: Vec<f64>,
-}
-
-impl ColumnMoments {
-    /// The moments of no rows.
-    pub fn empty(width: usize) -> Self {
-        let zeros = vec![0.0; width];
-        let [weight, mean, low, scatter, cells] = std::array::from_fn(|_| zeros.clone());
-        ColumnMoments { rows: 0.0, weight, mean, low, scatter, cells }
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> f64 {
-        self.rows
-    }
-
-    /// The number of columns.
-    pub fn width(&self) -> usize {
-        self.mean.len()
-    }
-
-    /// The weight of each column's cells.
-    pub fn weight(&self) -> &[f64] {
-        &self.weight
-    }
-
-    /// The mean of each column.
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// The scatter of each column.
-    pub fn scatter(&self) -> &[f64] {
-        &self.scatter
-    }
-
-    /// The moments of (xⱼ − cⱼ)·sⱼ.
-    pub fn scaled(&self, centre: &[f64], scale: &[f64]) -> ColumnMoments {
-        let mut scaled = self.clone();
-        for (j, (c, s)) in centre.iter().zip(scale).enumerate() {
-            (scaled.mean[j], scaled.low[j]) = (((self.mean[j] - c) + self.low[j]) * s, 0.0);
-            scaled.scatter[j] = self.scatter[j] * s * s;
-        }
-        scaled
-    }
-
-    /// Adds the rows of a tile, which is used up.
-    pub fn observe(&mut self, tile: &mut Tile, weights: Option<&[f64]>) -> Result<(), NotFinite> {
-        let rows = tile.rows();
-        if rows == 0 {
-            return Ok(());
-        }
-        let whole = weights.map_or(rows as f64, |w| w.iter().sum());
-        for j in 0..self.width() {
-            let shift = (self.weight[j] > 0.0).then_some(self.mean[j]);
-            let column = tile.column_mut(j);
-            if all_finite(column) {
-                let mean = vectorised!(centre(column, weights, whole, shift));
-                if !mean.0.is_finite() {
-                    return Err(NotFinite);
-                }
-                self.join(j, rows as f64, whole, mean, vectorised!(sum(column, |x| x * x)));
-                continue;
-            }
-            if column.iter().any(|x| x.is_infinite()) {
-                return Err(NotFinite);
-            }
-            let there = |i: &usize| !column[*i].is_nan();
-            let kept: Vec<f64> = weights.map_or(Vec::new(), |w| (0..rows).filter(there).map(|i| w[i]).collect());
-            let mut cells: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
-            let weight = if weights.is_some() { kept.iter().sum() } else { cells.len() as f64 };
-            let mean = centre(&mut cells, weights.map(|_| kept.as_slice()), weight, shift);
-            if !mean.0.is_finite() && !cells.is_empty() {
-                return Err(NotFinite);
-            }
-            self.join(j, cells.len() as f64, weight, mean, sum(&cells, |x| x * x));
-        }
-        self.rows += rows as f64;
-        Ok(())
-    }
-
-    fn join(&mut self, j: usize, cells: f64, weight: f64, (mean, low): (f64, f64), scatter: f64) {
-        self.cells[j] += cells;
-        if weight == 0.0 {
-            return;
-        }
-        let total = self.weight[j] + weight;
-        if self.weight[j] == 0.0 {
-            (self.mean[j], self.low[j]) = (mean, low);
-        }
-        let delta = (mean - self.mean[j]) + (low - self.low[j]);
-        self.scatter[j] += scatter + self.weight[j] * weight / total * delta * delta;
-        (self.mean[j], self.low[j]) = two_sum(self.mean[j], self.low[j] + delta * (weight / total));
-        self.weight[j] = total;
-    }
-}
-
-impl From<&Moments> for ColumnMoments {
-    fn from(full: &Moments) -> Self {
-        let d = full.width();
-        ColumnMoments {
-            rows: full.rows,
-            weight: vec![full.weight; d],
-            mean: full.mean.clone(),
-            low: full.low.clone(),
-            scatter: (0..d).map(|j| full.scatter[(j, j)]).collect(),
-            cells: vec![full.rows; d],
-        }
-    }
-}
-
-impl Statistic for ColumnMoments {
-    fn merge(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("columns of the merged moments", self.width(), other.width())?;
-        self.rows += other.rows;
-        for j in 0..self.width() {
-            self.join(j, other.cells[j], other.weight[j], (other.mean[j], other.low[j]), other.scatter[j]);
-        }
-        Ok(())
-    }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("columns of the removed moments", self.width(), other.width())?;
-        let mut left = self.clone();
-        left.rows -= other.rows;
-        for j in 0..self.width() {
-            left.cells[j] = self.cells[j] - other.cells[j];
-            let Some(rest) = remaining(self.cells[j], self.weight[j], other.cells[j], other.weight[j])? else {
-                (left.cells[j], left.weight[j], left.scatter[j]) = (0.0, 0.0, 0.0);
-                (left.mean[j], left.low[j]) = (0.0, 0.0);
-                continue;
-            };
-            if other.weight[j] == 0.0 {
-                continue;
-            }
-            let back = (self.mean[j] - other.mean[j]) + (self.low[j] - other.low[j]);
-            (left.mean[j], left.low[j]) = two_sum(self.mean[j], self.low[j] + back * (other.weight[j] / rest));
-            let delta = back * (self.weight[j] / rest);
-            left.scatter[j] -= other.scatter[j] + rest * other.weight[j] / self.weight[j] * delta * delta;
-            left.weight[j] = rest;
-            if left.cells[j] == 1.0 {
-                left.scatter[j] = 0.0;
-                continue;
-            }
-            refuse_cancellation(lost(self.scatter[j], left.scatter[j]), j)?;
-        }
-        *self = left;
-        Ok(())
-    }
-}
-
-impl Stored for ColumnMoments {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let d = self.width();
-        let columns = [&self.cells, &self.weight, &self.mean, &self.low, &self.scatter].map(|v| v.as_slice()).concat();
-        archive.put(&format!("{name}.columns"), &[5, d], &columns)?;
-        archive.put(&format!("{name}.rows"), &[1], &[self.rows])?;
-        archive.put_json(&format!("{name}.width"), &d)
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let d: usize = archive.json(&format!("{name}.width"))?;
-        let columns = archive.finite(&format!("{name}.columns"), &[5, d])?;
-        let part = |k: usize| columns[k * d..(k + 1) * d].to_vec();
-        let rows = archive.finite(&format!("{name}.rows"), &[1])?[0];
-        let loaded =
-            ColumnMoments { rows, cells: part(0), weight: part(1), mean: part(2), low: part(3), scatter: part(4) };
-        let parts = [&loaded.cells, &loaded.weight, &loaded.scatter];
-        if rows < 0.0 || parts.iter().any(|v| v.iter().any(|x| *x < 0.0)) {
-            return Err(archive.damaged(&format!("`{name}` holds a negative weight or variance")));
-        }
-        Ok(loaded)
     }
 }

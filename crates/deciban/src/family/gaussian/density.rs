@@ -121,6 +121,8 @@ pub struct GaussianDensity {
     tails: Tails,
     /// The means, whitened about their centre, where classes share a factor.
     whitened: Option<(Vec<f64>, Vec<Vec<f64>>)>,
+    /// The factors as they are read in scoring, one per class where these are not shared, not diagonal and not wide.
+    whitenings: Vec<Whitening>,
 }
 
 impl GaussianDensity {
@@ -137,7 +139,14 @@ impl GaussianDensity {
             let whitened = means.iter().map(whiten).collect();
             (centre, whitened)
         });
-        GaussianDensity { chain, means, factors, tails, whitened }
+        let whitening = |factor: &Factor| match factor {
+            Factor::Lower(scaled) if whitened.is_none() && scaled.sd().len() <= Whitening::WIDEST => {
+                Some(Whitening::new(scaled.l()))
+            }
+            _ => None,
+        };
+        let whitenings = factors.iter().filter_map(whitening).collect();
+        GaussianDensity { chain, means, factors, tails, whitened, whitenings }
     }
 
     /// Normal densities with these means and variances, one of each per class and column.
@@ -293,13 +302,14 @@ impl GaussianDensity {
                     self.finish(class, peak, &q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
-                    if z.width() <= Whitening::WIDEST {
-                        Whitening::new(scaled.l()).squared_lengths(z, mean, scaled.sd(), &mut q);
-                    } else {
-                        spare.clone_from(z);
-                        standardise(&mut spare, mean, scaled.sd());
-                        solve_lower_tile(scaled.l(), &mut spare);
-                        vectorised!(squared_norms(&spare, &mut q));
+                    match self.whitenings.get(class) {
+                        Some(whitening) => whitening.squared_lengths(z, mean, scaled.sd(), &mut q),
+                        None => {
+                            spare.clone_from(z);
+                            standardise(&mut spare, mean, scaled.sd());
+                            solve_lower_tile(scaled.l(), &mut spare);
+                            vectorised!(squared_norms(&spare, &mut q));
+                        }
                     }
                     self.finish(class, peak, &q, out.column_mut(class));
                 }

@@ -35,7 +35,7 @@ use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, graphical_lasso};
-use crate::statistic::{ColumnMoments, Moments, NotFinite, Statistic};
+use crate::statistic::{ColumnMoments, Moments, NotFinite, RowBuffer, Statistic};
 use crate::transform::{Linear, Step};
 use density::Factor;
 
@@ -276,6 +276,40 @@ impl Family for Gaussian {
             observed.map_err(|NotFinite| self.explain_not_finite(&part, names))?;
         }
         Ok(())
+    }
+
+    /// Rows that lie one after the other are dealt out to the classes in their order.
+    fn observe_mixed(
+        &self,
+        statistics: &mut [&mut GaussianStatistic],
+        x: &Cells<'_>,
+        classes: &[u32],
+        names: &[String],
+    ) -> Option<Result<()>> {
+        // The buffers of all classes stay in the second-level cache, and each is worth a join.
+        let count = statistics.len();
+        let tall = ((256 << 10) / (8 * x.width() * count).max(1)).min(512);
+        let numbers = x.row_major().filter(|_| tall >= 32)?;
+        let mut weights = Vec::new();
+        x.read_weights(&mut weights);
+        let mut observe = |class: usize, rows: &mut RowBuffer| {
+            let observed = match &mut *statistics[class] {
+                GaussianStatistic::Full(moments) => moments.observe_rows(rows),
+                GaussianStatistic::Columns(moments) => moments.observe_rows(rows),
+            };
+            rows.clear();
+            observed.map_err(|NotFinite| self.explain_not_finite(x, names))
+        };
+        Some(RowBuffer::with_each(count, x.width(), |buffers| {
+            for (i, &class) in classes.iter().enumerate() {
+                let buffer = &mut buffers[class as usize];
+                buffer.push(numbers.row(i), weights[i]);
+                if buffer.rows() == tall {
+                    observe(class as usize, buffer)?;
+                }
+            }
+            buffers.iter_mut().enumerate().try_for_each(|(class, buffer)| observe(class, buffer))
+        }))
     }
 
     fn is_open(&self) -> bool {

@@ -148,7 +148,7 @@ impl Differentiate {
         batch: &Batch<'_>,
         mut body: impl FnMut(usize, &dyn Design, &mut Tile, &[u32], &[f64]) -> Result<()>,
     ) -> Result<()> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let labels = batch.labels_to_learn()?;
         let outputs = outputs(self.classes);
         let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(128, 1024);
         let in_place = self.features.in_place(batch, outputs);

@@ -1,8 +1,8 @@
 //! The first pass of a linear model: how many rows each class has, and mean and variance of each number
 //! over all of them.
 
-use crate::data::{Batch, Cells, Column, MISSING, Rows};
-use crate::error::{Error, Result};
+use crate::data::{Batch, Cells, Column};
+use crate::error::Result;
 use crate::family::Family;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use crate::file::{Archive, Stored};
@@ -107,26 +107,19 @@ impl Pass for Scale {
     }
 
     fn observe(&self, scales: &mut Scales, batch: &Batch<'_>) -> Result<()> {
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
-        let weights = batch.row_weights();
-        let mut labelled = 0;
-        for (i, &class) in labels.iter().enumerate().filter(|(_, class)| **class != MISSING) {
+        let labelled = batch.labelled()?;
+        let rows = labelled.rows();
+        for (i, &class) in labelled.classes().iter().enumerate() {
             if class as usize >= scales.weights.len() {
                 scales.weights.resize(class as usize + 1, 0.0);
             }
-            scales.weights[class as usize] += weights.map_or(1.0, |weights| weights[i]);
-            labelled += 1;
+            scales.weights[class as usize] += batch.row_weights().map_or(1.0, |weights| weights[rows.get(i)]);
         }
-        scales.rows += labelled as f64;
+        scales.rows += rows.len() as f64;
         if self.numbers.is_empty() {
             return Ok(());
         }
-        if labelled == labels.len() {
-            let cells = Cells::new(batch, &self.numbers, Rows::Range(0..labelled));
-            return self.family().observe(&mut scales.numbers, &cells, &self.names);
-        }
-        let rows: Vec<u32> = (0..labels.len() as u32).filter(|&i| labels[i as usize] != MISSING).collect();
-        let cells = Cells::new(batch, &self.numbers, Rows::Index(&rows));
+        let cells = Cells::new(batch, &self.numbers, rows);
         self.family().observe(&mut scales.numbers, &cells, &self.names)
     }
 }

@@ -20,7 +20,7 @@ use super::features::Features;
 use super::link::Link;
 use super::rowset::Rowset;
 use super::solve::{Curvature, Objective, Solution, norm};
-use crate::data::{Batch, MISSING, Rows};
+use crate::data::{MISSING, Rows};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::numerics::{Random, hash};
@@ -145,7 +145,7 @@ impl Problem<'_> {
     fn mean_square(&self, engine: &impl Engine) -> Result<f64> {
         let (mut rowset, mut sum) = (Rowset::default(), 0.0);
         engine.sweep(&mut |batch| {
-            let (labels, weights) = (labels(batch)?, batch.row_weights());
+            let (labels, weights) = (batch.labels_to_learn()?, batch.row_weights());
             for start in (0..batch.rows()).step_by(TILE) {
                 engine.check_stop()?;
                 let rows = start..batch.rows().min(start + TILE);
@@ -167,7 +167,7 @@ impl Problem<'_> {
         let mut z = vec![0.0; weights.intercept.len()];
         let tau = self.weight.min(200.0 / rate);
         engine.sweep(&mut |batch| {
-            let (labels, given) = (labels(batch)?, batch.row_weights());
+            let (labels, given) = (batch.labels_to_learn()?, batch.row_weights());
             random.permutation(batch.rows() as u32, &mut order);
             for rows in order.chunks(TILE) {
                 engine.check_stop()?;
@@ -206,8 +206,4 @@ fn subtract(v: &mut [f64], numbers: &[f64], sparse: impl Iterator<Item = (usize,
     for (j, x) in sparse {
         v[j * outputs..].iter_mut().zip(r).for_each(|(w, r)| *w -= x * r);
     }
-}
-
-fn labels<'a>(batch: &Batch<'a>) -> Result<&'a [u32]> {
-    batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))
 }

@@ -92,7 +92,7 @@ impl Pass for Causes {
 
     fn observe(&self, sums: &mut Derivatives, batch: &Batch<'_>) -> Result<()> {
         const TILE: usize = 512;
-        let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to learn from".into()))?;
+        let labels = batch.labels_to_learn()?;
         let (mut rows, mut rate, mut dense) = (Rowset::default(), Tile::default(), Tile::default());
         let mut curvature = Vec::new();
         for start in (0..batch.rows()).step_by(TILE) {
