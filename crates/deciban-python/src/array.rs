@@ -2,9 +2,11 @@
 //! strides. Nothing is copied, and no version of NumPy's C interface is asked for.
 
 use deciban::data::{Integers, Values};
+use deciban::numerics;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
+use rayon::prelude::*;
 
 /// The types of numbers that are read in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,15 @@ macro_rules! elements {
     ($($type:ty => $variant:ident),*) => { $(impl Element for $type { const TYPE: Type = Type::$variant; })* };
 }
 elements!(f64 => F64, u32 => U32, i32 => I32, i64 => I64);
+
+/// Whether an array of doubles in one piece holds neither NaN nor infinities.
+#[pyfunction]
+pub fn all_finite(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    const PART: usize = 1 << 16;
+    let array = Array::new(array)?;
+    let values = array.slice::<f64>()?;
+    Ok(py.detach(|| values.par_chunks(PART).all(numerics::all_finite)))
+}
 
 impl Array {
     /// The memory behind a NumPy array.

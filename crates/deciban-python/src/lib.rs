@@ -21,6 +21,8 @@ mod work;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::array::all_finite;
+    #[pymodule_export]
     use super::column::{Column, arrow_columns};
     #[pymodule_export]
     use super::judge::{Trials, decide, log_density, log_posterior, reliability};

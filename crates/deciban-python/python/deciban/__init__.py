@@ -5,8 +5,24 @@ used. `deciban.sklearn` has scikit-learn's classes under their own names; `decib
 `deciban.transform` work on arrays.
 """
 
-from . import decide, evaluate, transform
-from ._classifier import Classifier, NotFittedError
+import importlib
+
 from ._core import __version__
 
 __all__ = ["Classifier", "NotFittedError", "__version__", "decide", "evaluate", "transform"]
+
+
+def __getattr__(name):
+    """Modules are loaded when they are first used, and NumPy with them: it takes far longer to load than the rest."""
+    if name in ("Classifier", "NotFittedError"):
+        value = getattr(importlib.import_module("._classifier", __name__), name)
+    elif name in __all__:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

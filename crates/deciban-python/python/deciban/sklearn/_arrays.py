@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite
 
 from .. import _core
 from .._columns import canonical, in_step
@@ -33,6 +33,13 @@ def encode_among(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
             f"The target label(s) {found[strange]} in y do not exist in the initial classes {classes}"
         )
     return places.astype(np.uint32)[codes]
+
+
+def check_finite(model, X) -> None:
+    """scikit-learn's error where X holds NaN or infinity; the look at a matrix in one piece is ours, on all cores."""
+    whole = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
+    if not (whole and _core.all_finite(X)):
+        assert_all_finite(X, estimator_name=type(model).__name__, input_name="X")
 
 
 def weights(sample_weight, X) -> np.ndarray | None:

@@ -16,7 +16,9 @@ class LinearPredictions(Predictions):
 
     def _check_X(self, X):
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        return validate_data(self, X, reset=False, accept_sparse=sparse)
+        X = validate_data(self, X, reset=False, accept_sparse=sparse, ensure_all_finite=False)
+        _arrays.check_finite(self, X)
+        return X
 
     def _write(self, X, log_prior, output):
         own = self._own_log_prior()

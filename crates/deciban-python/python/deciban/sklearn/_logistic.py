@@ -62,7 +62,9 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
         # As scikit-learn: these solvers refuse indices of 64 bits, and liblinear's weights are of 64.
         large = self.solver not in ("liblinear", "sag", "saga")
         dtypes = [np.float64] if self.solver == "liblinear" else [np.float64, np.float32]
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtypes, accept_large_sparse=large)
+        checks = {"dtype": dtypes, "accept_large_sparse": large, "ensure_all_finite": False}
+        X, y = validate_data(self, X, y, accept_sparse="csr", **checks)
+        _arrays.check_finite(self, X)
         classes, codes = _arrays.encode(y)
         k, width, dtype = len(classes), X.shape[1], X.dtype
         if k < 2:

@@ -29,7 +29,7 @@ class FitFromMoments:
         return False
 
     def _fit(self, X, y, sample_weight):
-        X, y = validate_data(self, X, y, **self.CHECKS)
+        X, y = validate_data(self, X, y, ensure_all_finite=False, **self.CHECKS)
         classes, codes = _arrays.encode(y)
         found = self._observe(X, codes, len(classes), sample_weight)
         weight = found.weights()
@@ -43,7 +43,7 @@ class FitFromMoments:
     def _add(self, X, y, classes, sample_weight):
         is_first = not hasattr(self, "_moments")
         classes = classes_of_parts(self, is_first, classes)
-        X, y = validate_data(self, X, y, reset=is_first, **self.CHECKS)
+        X, y = validate_data(self, X, y, reset=is_first, ensure_all_finite=False, **self.CHECKS)
         found = self._observe(X, _arrays.encode_among(y, classes), len(classes), sample_weight)
         if not is_first:
             found.merge(self._moments)
@@ -54,9 +54,14 @@ class FitFromMoments:
             return self
         return self._settle(classes, X.dtype)
 
-    @staticmethod
-    def _observe(X, codes, classes, sample_weight):
-        return _core.Statistics(_arrays.table(X, codes, _arrays.weights(sample_weight, X)), classes, "moments")
+    def _observe(self, X, codes, classes, sample_weight):
+        table = _arrays.table(X, codes, _arrays.weights(sample_weight, X))
+        try:
+            return _core.Statistics(table, classes, "moments")
+        except ValueError:
+            # NaN and infinity end the pass: scikit-learn's words for them.
+            _arrays.check_finite(self, X)
+            raise
 
     def _settle(self, classes, dtype):
         moments = self._moments

@@ -86,7 +86,9 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
         raise linalg.LinAlgError(f"{told} Increase the value of `{option}` to reduce the collinearity.")
 
     def _check_X(self, X):
-        return validate_data(self, X, reset=False)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        _arrays.check_finite(self, X)
+        return X
 
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):
