@@ -4,6 +4,7 @@
 //! To add a learner: write its file, and add one line to the list of models at the end of this one.
 
 mod about;
+mod block;
 pub mod blocks;
 mod generative;
 mod least_squares;
@@ -15,6 +16,7 @@ mod statistics;
 mod summary;
 
 pub use about::About;
+pub use block::Block;
 pub use blocks::NaiveBayes;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
@@ -25,7 +27,7 @@ pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logisti
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use options::{Options, Seen};
 pub use statistics::Statistics;
-pub use summary::{Block, Summarise, Summary};
+pub use summary::{Summarise, Summary};
 
 use std::path::Path;
 
