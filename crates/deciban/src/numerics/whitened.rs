@@ -18,7 +18,6 @@ pub struct Whitening {
     panels: Vec<[f64; COLUMNS]>,
     /// 1/L_jj.
     reciprocals: Vec<f64>,
-    width: usize,
 }
 
 impl Whitening {
@@ -37,7 +36,7 @@ impl Whitening {
         for first in (0..padded).step_by(COLUMNS) {
             panels.extend((0..first + COLUMNS).map(|k| std::array::from_fn(|b| cell(first + b, k))));
         }
-        Whitening { panels, reciprocals: (0..padded).map(|j| cell(j, j).recip()).collect(), width }
+        Whitening { panels, reciprocals: (0..padded).map(|j| cell(j, j).recip()).collect() }
     }
 
     /// Writes q of each row of `x`, where `sd` is the diagonal of D.
@@ -46,17 +45,18 @@ impl Whitening {
         let mut z = vec![[0.0; ROWS]; self.reciprocals.len()];
         let (whole, last) = q.as_chunks_mut::<ROWS>();
         vectorised!(for (strip, q) in whole.iter_mut().enumerate() {
-            for (j, z) in z[..self.width].iter_mut().enumerate() {
-                let x = &x.column(j)[strip * ROWS..][..ROWS];
+            let columns = x.data().chunks_exact(x.rows()).zip(mean).zip(&scale);
+            for (z, ((column, &mean), &scale)) in z.iter_mut().zip(columns) {
+                let (x, _) = column[strip * ROWS..].as_chunks::<ROWS>();
                 for r in 0..ROWS {
-                    z[r] = (x[r] - mean[j]) * scale[j];
+                    z[r] = (x[0][r] - mean) * scale;
                 }
             }
             *q = self.solve(&mut z);
         });
         let start = x.rows() - last.len();
-        for (j, z) in z[..self.width].iter_mut().enumerate() {
-            z.iter_mut().zip(&x.column(j)[start..]).for_each(|(z, x)| *z = (x - mean[j]) * scale[j]);
+        for (j, (z, (mean, scale))) in z.iter_mut().zip(mean.iter().zip(&scale)).enumerate() {
+            z.iter_mut().zip(&x.column(j)[start..]).for_each(|(z, x)| *z = (x - mean) * scale);
         }
         last.copy_from_slice(&vectorised!(self.solve(&mut z))[..last.len()]);
     }
