@@ -36,9 +36,10 @@ def encode_among(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def check_finite(model, X) -> None:
-    """scikit-learn's error where X holds NaN or infinity; the look at a matrix in one piece is ours, on all cores."""
-    whole = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    if not (whole and _core.all_finite(X)):
+    """scikit-learn's error where X holds NaN or infinity; the look at cells in one piece is ours, on all cores."""
+    cells = X.data if sp.issparse(X) else X
+    whole = cells.dtype == np.float64 and cells.flags.c_contiguous
+    if not (whole and _core.all_finite(cells)):
         assert_all_finite(X, estimator_name=type(model).__name__, input_name="X")
 
 

@@ -60,12 +60,14 @@ class Counted(Predictions):
         return self._finish()
 
     def _check_X(self, X):
-        return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
+        X = validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
+        if sp.issparse(X):
+            _arrays.check_finite(self, X)
+        return X
 
     def _check_X_y(self, X, y, reset=True):
         # Stored cells of a sparse matrix are checked while they are counted.
-        finite = False if sp.issparse(X) else "allow-nan"
-        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finite)
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
 
     def _finish(self):
         self._update_feature_log_prob(self._check_alpha())
@@ -106,8 +108,8 @@ class Counted(Predictions):
 
 
 def finiteness(X):
-    """What scikit-learn checks: cells of an array may be missing, stored cells of a sparse matrix may not."""
-    return True if sp.issparse(X) else "allow-nan"
+    """What scikit-learn checks: cells of an array may be missing. Stored cells of a sparse matrix we check."""
+    return False if sp.issparse(X) else "allow-nan"
 
 
 def has_missing(X):
@@ -170,7 +172,10 @@ class BernoulliNB(Counted, peer.BernoulliNB):
         self._missing = 0.0
 
     def _check_X_y(self, X, y, reset=True):
-        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
+        X, y = super()._check_X_y(X, y, reset)
+        if sp.issparse(X):
+            _arrays.check_finite(self, X)
+        return X, y
 
     def _flags(self, X):
         """1 where a cell is above the threshold; missing is absent here."""
