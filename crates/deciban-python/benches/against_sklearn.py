@@ -21,7 +21,7 @@ import sklearn.naive_bayes
 import deciban.sklearn as ours
 
 RNG = np.random.default_rng(1)
-RUNS = 7
+RUNS = 15
 
 
 def best(*runs):

@@ -176,8 +176,12 @@ impl Scorer {
         let (weights, bias) = (Array::new(weights)?, Array::new(bias)?);
         let (classes, width) = (weights.rows(), weights.columns());
         let values = weights.slice::<f64>()?;
-        let transposed = Matrix::from_fn(width, classes, |j, class| values[class * width + j]);
-        let by_column = (0..width * classes).map(|i| values[i % classes * width + i / classes]).collect();
+        // What lies class by class here is Wᵀ there, column after column.
+        let transposed = Matrix::from_columns(width, classes, values.to_vec());
+        let mut by_column = vec![0.0; values.len()];
+        for (class, weights) in values.chunks_exact(width.max(1)).enumerate() {
+            by_column.iter_mut().skip(class).step_by(classes).zip(weights).for_each(|(cell, w)| *cell = *w);
+        }
         let bias = bias.slice::<f64>()?.to_vec();
         match bias.len() == classes {
             true => Ok(Scorer { kind: Kind::Linear(Linear { transposed, by_column, bias }), classes }),

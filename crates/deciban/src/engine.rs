@@ -79,7 +79,8 @@ impl Engine for Memory<'_> {
         for (column, hashes) in &hashes {
             batch = batch.hashes(*column, hashes)?;
         }
-        let stripes = stripes(pass.size()).min(rows.div_ceil(CHUNK)).max(1);
+        // A power of two: the cores end together.
+        let stripes = 1 << stripes(pass.size()).min(rows.div_ceil(CHUNK)).max(1).ilog2();
         let length = rows.div_ceil(stripes).max(1);
         let parts: Vec<Result<P::Statistic>> = (0..stripes)
             .into_par_iter()

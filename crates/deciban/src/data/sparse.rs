@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::batch::{Number, with_slice};
 use super::{Rows, UNSEEN, Values};
 use crate::error::{Error, Result};
@@ -69,8 +71,10 @@ impl<'a> Integers<'a> {
 
     /// The highest of them; a negative one is higher than all words.
     fn highest(&self) -> u64 {
-        fn most<T: Copy, U: Copy + Ord + Default>(slice: &[T], as_u: impl Fn(T) -> U) -> U {
-            vectorised!(slice.iter().fold(U::default(), |most, &x| as_u(x).max(most)))
+        fn most<T: Copy + Sync, U: Copy + Ord + Default + Send>(slice: &[T], as_u: impl Fn(T) -> U + Sync) -> U {
+            const PART: usize = 1 << 16;
+            let most = |part: &[T]| vectorised!(part.iter().fold(U::default(), |most, &x| as_u(x).max(most)));
+            slice.par_chunks(PART).map(most).max().unwrap_or_default()
         }
         match self {
             Integers::U32(slice) => most(slice, |x| x).into(),
