@@ -1,6 +1,8 @@
 //! Names of classes and levels to codes, for the whole input. Done in order of the rows, once per
 //! level of each block, so that codes follow the first appearance in the input.
 
+use std::sync::Arc;
+
 use deciban::data::{MISSING, UNSEEN};
 use deciban::text::{Key, Word};
 use deciban::{Error, Result};
@@ -16,9 +18,10 @@ const MOST: usize = 1 << 18;
 const SHOWN: usize = 8;
 
 /// The levels of a column, or the classes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Levels {
-    names: Dictionary,
+    /// Shared by copies, until one of them finds a new name.
+    names: Arc<Dictionary>,
     /// There may be this many.
     most: usize,
     /// Whether new names are strangers.
@@ -27,7 +30,7 @@ pub(crate) struct Levels {
     versus: Option<Versus>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Versus {
     name: String,
     seen: bool,
@@ -47,7 +50,7 @@ pub(crate) enum Stranger {
 impl Levels {
     /// Levels that are found on the way.
     pub fn open() -> Self {
-        Levels { names: Dictionary::default(), most: MOST, fixed: false, versus: None }
+        Levels { names: Arc::default(), most: MOST, fixed: false, versus: None }
     }
 
     /// Words that are found on the way, `most` of them.
@@ -57,12 +60,12 @@ impl Levels {
 
     /// Levels that are known beforehand.
     pub fn fixed(names: &[String]) -> Self {
-        Levels { names: Dictionary::of(names), most: usize::MAX, fixed: true, versus: None }
+        Levels { names: Dictionary::of(names).into(), most: usize::MAX, fixed: true, versus: None }
     }
 
     /// The two classes `not X` and `X`.
     pub fn versus_rest(name: &str) -> Self {
-        let names = Dictionary::of(&[format!("not {name}"), name.to_string()]);
+        let names = Dictionary::of(&[format!("not {name}"), name.to_string()]).into();
         let versus = Versus { name: name.into(), seen: false, others: Vec::new() };
         Levels { names, most: usize::MAX, fixed: true, versus: Some(versus) }
     }
@@ -98,7 +101,7 @@ impl Levels {
 
     /// The codes of a block's new words; `None` if there are too many.
     pub fn add(&mut self, words: &Dictionary) -> Option<Vec<u32>> {
-        let codes = words.iter().map(|text| self.names.code(Word::of(text))).collect();
+        let codes = words.iter().map(|text| Arc::make_mut(&mut self.names).code(Word::of(text))).collect();
         (self.names.len() <= self.most).then_some(codes)
     }
 
@@ -108,7 +111,7 @@ impl Levels {
 
     /// The same names, with codes in this order.
     pub fn reorder(&mut self, names: &[String]) {
-        self.names = Dictionary::of(names);
+        self.names = Dictionary::of(names).into();
     }
 
     /// Refuses a comparison with a class that no row had.
@@ -153,7 +156,7 @@ impl Levels {
                 .or_else(flag)
                 .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
-        let code = self.names.code(Word::of(text));
+        let code = Arc::make_mut(&mut self.names).code(Word::of(text));
         if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
     }
 }

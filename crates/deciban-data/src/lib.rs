@@ -88,7 +88,7 @@ mod text;
 mod words;
 
 pub use files::{Files, peek_columns};
-pub use memory::{Cells, kind_of, read};
+pub use memory::{Cells, Known, kind_of, read};
 pub use options::{Format, Options, Target, Vocabulary};
 pub use plan::Dates;
 pub use words::Words;

@@ -26,6 +26,17 @@ pub enum Cells {
     Words(Words),
 }
 
+/// The levels or words of a column by which others are coded; made once, it serves any number of reads.
+#[derive(Clone, Debug)]
+pub struct Known(Levels);
+
+impl Known {
+    /// In the order of their codes.
+    pub fn new(names: &[String]) -> Self {
+        Known(Levels::fixed(names))
+    }
+}
+
 /// Rows that are looked at to tell what a column is.
 const LOOK: usize = 1 << 14;
 
@@ -77,7 +88,7 @@ pub fn read(
     name: &str,
     pieces: &[ArrayRef],
     kind: Kind,
-    known: Option<&[String]>,
+    known: Option<&Known>,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<(Cells, Vec<String>)> {
@@ -85,7 +96,7 @@ pub fn read(
     let levels = match (known, kind) {
         (None, Kind::Text) => Levels::words(plan.vocabulary.most_words),
         (None, _) => Levels::open(),
-        (Some(names), _) => Levels::fixed(names),
+        (Some(known), _) => known.0.clone(),
     };
     let cells = match kind {
         Kind::Number | Kind::Count => Cells::Numbers(Vec::new()),
@@ -215,7 +226,7 @@ mod tests {
         let rows = words(&cells);
         assert_eq!((rows.len(), &rows[19_999]), (20_000, &vec![(0, 2.0), (4, 1.0)])); // 19999 % 7 = 0, % 5 = 4
         assert_eq!(rows[7], [(0, 2.0), (2, 1.0)]);
-        let known = ["w3".to_string()];
+        let known = Known::new(&["w3".to_string()]);
         let (cells, _) = read("t", &pieces, Kind::Text, Some(&known), &Options::default(), &GO).unwrap();
         assert_eq!(words(&cells)[3], [(0, 3.0)]);
         assert_eq!(words(&cells)[0], [(UNSEEN, 3.0)]);
@@ -231,7 +242,7 @@ mod tests {
         let flags: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
         assert_eq!(kind_of("b", std::slice::from_ref(&flags), &[]).unwrap(), Kind::Category);
         for known in [["False", "True"], ["FALSE", "TRUE"], ["false", "true"]] {
-            let known = known.map(String::from);
+            let known = Known::new(&known.map(String::from));
             let (cells, _) =
                 read("b", std::slice::from_ref(&flags), Kind::Category, Some(&known), &Options::default(), &GO)
                     .unwrap();

@@ -1,5 +1,6 @@
 //! [`Model`]: any model of the library, with the statistics it was fitted from where it has some.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deciban::data::{Column, Schema, Value};
@@ -11,6 +12,7 @@ use deciban::numerics::Random;
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
+use deciban_data::Known;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
@@ -38,6 +40,8 @@ pub struct Model {
     source: Option<Source>,
     /// What `auto` has compared: names and log losses, the best first.
     compared: Vec<(String, f64)>,
+    /// The levels and words of its columns, made when rows are first read for it.
+    known: OnceLock<Vec<Known>>,
 }
 
 #[derive(Clone)]
@@ -56,7 +60,7 @@ impl Source {
     }
 
     fn fitted(self) -> Result<Model> {
-        Ok(Model { model: self.model()?, source: Some(self), compared: Vec::new() })
+        Ok(Model::new(self.model()?, Some(self), Vec::new()))
     }
 }
 
@@ -71,11 +75,11 @@ fn fit(engine: &Memory<'_>, rows: usize, name: &str, options: Options) -> Result
         let statistics = learner.statistics(engine)?;
         let model = learn::Model::Generative(learner.fit(&statistics)?);
         let source = Some(Source { kind: kind.into(), options, statistics });
-        return Ok(Model { model, source, compared: Vec::new() });
+        return Ok(Model::new(model, source, Vec::new()));
     }
     let recipe = options.recipe(kind, schema.columns(), seen)?;
     let model = Candidate { name: kind.into(), recipe }.learn(engine)?;
-    Ok(Model { model, source: None, compared: Vec::new() })
+    Ok(Model::new(model, None, Vec::new()))
 }
 
 fn compare(engine: &Memory<'_>, rows: usize, schema: &Schema, options: &Options) -> Result<Model> {
@@ -88,7 +92,7 @@ fn compare(engine: &Memory<'_>, rows: usize, schema: &Schema, options: &Options)
     let compared = comparison.ranked().iter().map(|o| (o.name.clone(), o.sums.log_loss())).collect();
     let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
     let model = comparison.refit(best, &candidates, engine)?;
-    Ok(Model { model, source: None, compared })
+    Ok(Model::new(model, None, compared))
 }
 
 /// The options of a JSON object, all of which the model must take.
@@ -108,9 +112,20 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
 }
 
 impl Model {
+    fn new(model: learn::Model, source: Option<Source>, compared: Vec<(String, f64)>) -> Self {
+        Model { model, source, compared, known: OnceLock::new() }
+    }
+
     /// What its columns and classes are.
     pub fn schema(&self) -> &Schema {
         self.model.schema()
+    }
+
+    /// The levels or words of the column in this place.
+    pub fn known(&self, place: usize) -> Option<&Known> {
+        let columns = self.schema().columns();
+        let known = || columns.iter().map(|column| Known::new(&column.levels)).collect();
+        self.known.get_or_init(known).get(place)
     }
 
     fn prior(&self, given: Option<Vec<f64>>) -> PyResult<Prior> {
@@ -239,7 +254,7 @@ impl Model {
     /// The same model with another default prior.
     fn with_prior(&self, prior: Vec<f64>) -> PyResult<Self> {
         let model = self.model.clone().with_prior(self.prior(Some(prior))?).map_err(raise)?;
-        Ok(Model { model, source: self.source.clone(), compared: self.compared.clone() })
+        Ok(Model::new(model, self.source.clone(), self.compared.clone()))
     }
 
     /// Whether it describes how rows come about.
@@ -342,7 +357,7 @@ impl Model {
     /// Reads a model file, of this package or of the program.
     #[staticmethod]
     fn load(path: std::path::PathBuf) -> PyResult<Self> {
-        Ok(Model { model: learn::Model::load(path).map_err(raise)?, source: None, compared: Vec::new() })
+        Ok(Model::new(learn::Model::load(path).map_err(raise)?, None, Vec::new()))
     }
 
     /// The bytes of the model file, and of what it was fitted from.
@@ -378,7 +393,7 @@ impl Model {
                 Some(Source { kind, options, statistics: Statistics::from_bytes(&statistics).map_err(raise)? })
             }
         };
-        Ok(Model { model, source, compared })
+        Ok(Model::new(model, source, compared))
     }
 
     #[allow(clippy::type_complexity)]

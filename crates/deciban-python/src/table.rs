@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::ArrayRef;
 use deciban::data::{Batch, Column, Kind, Schema, Sparse};
 use deciban::text::{Reading, Tokeniser};
-use deciban_data::{Cells, Options, Vocabulary};
+use deciban_data::{Cells, Known, Options, Vocabulary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -131,7 +131,7 @@ impl Table {
         name: String,
         given: &Given,
         kind: Kind,
-        known: Option<&[String]>,
+        known: Option<&Known>,
     ) -> PyResult<()> {
         let options = &self.options;
         let read = |stop: &AtomicBool| deciban_data::read(&name, given.pieces(), kind, known, options, stop);
@@ -269,7 +269,7 @@ impl Table {
                 self.sources.push((known.name.clone(), Source::Arrow(numbers, known.kind)));
                 Ok(())
             }
-            _ => self.add_read(py, known.name.clone(), column, known.kind, Some(&known.levels)),
+            _ => self.add_read(py, known.name.clone(), column, known.kind, model.known(place)),
         }
     }
 
