@@ -21,7 +21,7 @@ import sklearn.naive_bayes
 import deciban.sklearn as ours
 
 RNG = np.random.default_rng(1)
-RUNS = 15
+RUNS = 25
 
 
 def best(*runs):
