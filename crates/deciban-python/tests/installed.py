@@ -20,19 +20,22 @@ lacking = (stubs | {"deciban/py.typed", "deciban/_core.abi3.so"}) - inside
 assert not lacking, f"the wheel lacks {sorted(lacking)}"
 
 start = time.perf_counter()
-import numpy as np  # noqa: E402
-
-with_numpy = time.perf_counter()
 import deciban  # noqa: E402
 
 end = time.perf_counter()
+# What takes long to load is loaded when it is used, and what is optional not unasked.
+assert not {"numpy", "sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
+assert {"Classifier", "decide", "evaluate", "transform"} <= set(dir(deciban))
+assert deciban.evaluate is sys.modules["deciban.evaluate"]
+assert not hasattr(deciban, "classifier")
+import numpy as np  # noqa: E402
+
+with_numpy = time.perf_counter()
 print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; import {1e3 * (end - start):.0f} ms, "
-      f"of which NumPy {1e3 * (with_numpy - start):.0f} ms")  # fmt: skip
+      f"with NumPy {1e3 * (with_numpy - start):.0f} ms")  # fmt: skip
 
 assert Path(sys.prefix) in Path(deciban.__file__).parents, deciban.__file__
 assert deciban.__version__ == wheel.name.split("-")[1]
-# What is optional is not imported unasked.
-assert not {"sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
 
 # Two normals of unit variance at 0 and 4: the classes are equally probable halfway.
 rows, labels = {"x": [-1.0, 1.0, 3.0, 5.0], "job": ["a", "b", "a", "b"]}, ["low", "low", "high", "high"]
@@ -40,6 +43,7 @@ model = deciban.Classifier("naive-bayes").fit(rows, labels)
 assert model.predict({"x": [1.9, 2.1], "job": [None, None]}).tolist() == ["low", "high"]
 halfway = model.predict_proba({"x": [2.0], "job": ["a"]})
 assert np.allclose(halfway, 0.5, rtol=0, atol=1e-12), halfway
+assert not {"sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
 
 wanting = subprocess.run([sys.executable, "-I", "-c", "import deciban.sklearn"], capture_output=True, text=True)
 assert "pip install scikit-learn" in wanting.stderr, wanting.stderr
