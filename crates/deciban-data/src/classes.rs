@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use deciban::data::{MISSING, UNSEEN};
+use deciban::data::{MISSING, UNSEEN, Written};
 use deciban::text::{Key, Word};
 use deciban::{Error, Result};
 
@@ -28,11 +28,14 @@ pub(crate) struct Levels {
     fixed: bool,
     /// Makes `not X` and `X` of all names.
     versus: Option<Versus>,
+    /// If the names are those of a flag, it is known by other spellings, too.
+    flag: Option<Written>,
 }
 
 #[derive(Clone, Debug)]
 struct Versus {
     name: String,
+    code: u32,
     seen: bool,
     /// Some of the other classes, for the error if the one is never seen.
     others: Vec<String>,
@@ -50,7 +53,7 @@ pub(crate) enum Stranger {
 impl Levels {
     /// Levels that are found on the way.
     pub fn open() -> Self {
-        Levels { names: Arc::default(), most: MOST, fixed: false, versus: None }
+        Levels { names: Arc::default(), most: MOST, fixed: false, versus: None, flag: None }
     }
 
     /// Words that are found on the way, `most` of them.
@@ -60,22 +63,20 @@ impl Levels {
 
     /// Levels that are known beforehand.
     pub fn fixed(names: &[String]) -> Self {
-        Levels { names: Dictionary::of(names).into(), most: usize::MAX, fixed: true, versus: None }
+        let flag = Written::flag(names);
+        Levels { names: Dictionary::of(names).into(), most: usize::MAX, fixed: true, versus: None, flag }
     }
 
     /// The two classes `not X` and `X`.
     pub fn versus_rest(name: &str) -> Self {
-        let names = Dictionary::of(&[format!("not {name}"), name.to_string()]).into();
-        let versus = Versus { name: name.into(), seen: false, others: Vec::new() };
-        Levels { names, most: usize::MAX, fixed: true, versus: Some(versus) }
+        Levels::versus_rest_in(name, &[format!("not {name}"), name.to_string()])
     }
 
-    /// The X of two classes `not X` and `X`.
-    pub fn rest_of(names: &[String]) -> Option<&str> {
-        match names {
-            [rest, name] if rest.strip_prefix("not ") == Some(name) => Some(name),
-            _ => None,
-        }
+    /// The two classes `not X` and `X`, in the order of `classes`.
+    pub fn versus_rest_in(name: &str, classes: &[String]) -> Self {
+        let code = classes.iter().position(|class| class == name).unwrap_or(1) as u32;
+        let versus = Versus { name: name.into(), code, seen: false, others: Vec::new() };
+        Levels { versus: Some(versus), flag: None, ..Levels::fixed(classes) }
     }
 
     pub fn len(&self) -> usize {
@@ -117,7 +118,7 @@ impl Levels {
     /// Refuses a comparison with a class that no row had.
     pub fn check_seen(&self) -> Result<()> {
         match &self.versus {
-            Some(Versus { name, seen: false, others }) => {
+            Some(Versus { name, seen: false, others, .. }) => {
                 Err(Error::Classes(format!("no row has the class `{name}`: the rows' classes are {}", list(others))))
             }
             _ => Ok(()),
@@ -147,27 +148,17 @@ impl Levels {
             if !is && versus.others.len() < SHOWN && !versus.others.iter().any(|other| other.as_bytes() == text) {
                 versus.others.push(String::from_utf8_lossy(text).into_owned());
             }
-            return Ok(is as u32);
+            return Ok(if is { versus.code } else { 1 - versus.code });
         }
         if self.fixed {
             let find = |text| self.names.find(Word::of(text));
-            let flag = || spellings(text).iter().find_map(|text| find(text.as_bytes()));
+            let flag = || self.flag.as_ref()?.level_of(std::str::from_utf8(text).ok()?);
             return find(text)
-                .or_else(flag)
+                .or_else(|| find(flag()?.as_bytes()))
                 .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
         let code = Arc::make_mut(&mut self.names).code(Word::of(text));
         if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
-    }
-}
-
-/// The ways in which programs write the flag that a text is; none of another text. So a model knows flags,
-/// whoever wrote them.
-fn spellings(text: &[u8]) -> &'static [&'static str] {
-    match text {
-        b"true" | b"True" | b"TRUE" => &["true", "True", "TRUE"],
-        b"false" | b"False" | b"FALSE" => &["false", "False", "FALSE"],
-        _ => &[],
     }
 }
 
@@ -186,10 +177,14 @@ mod tests {
         assert_eq!(versus.map(&block, &missing), (vec![0, MISSING, 1], None));
         assert_eq!(versus.names(), ["not a", "a"]);
         assert!(versus.check_seen().is_ok());
-        assert_eq!(Levels::rest_of(&versus.names()), Some("a"));
+        let mut turned = Levels::versus_rest_in("a", &["a".into(), "not a".into()]);
+        assert_eq!(turned.map(&block, &missing), (vec![1, MISSING, 0], None));
         let mut versus = Levels::versus_rest("c");
         versus.map(&block, &missing);
         let message = versus.check_seen().unwrap_err().to_string();
+        let flags = Dictionary::of(&["TRUE", "0", "true", "1", "2", "false"]);
+        let (codes, _) = Levels::fixed(&["True".into(), "False".into()]).map(&flags, &missing);
+        assert_eq!(codes, [0, 1, 0, 0, UNSEEN, 1]);
         assert_eq!(message, "no row has the class `c`: the rows' classes are `b`, `a`");
     }
 }

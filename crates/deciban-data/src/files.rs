@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use deciban::data::{Batch, Column, Kind, Schema};
+use deciban::data::{Batch, Column, Kind, Schema, Spelling, Written};
 use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
@@ -48,8 +48,8 @@ pub struct Files {
     target: String,
     /// The columns with all their levels, after the first run.
     complete: OnceLock<Vec<Column>>,
-    /// Whether classes and levels come from a schema.
-    known: bool,
+    /// How cells are written, if a schema says that; classes and levels are its, too.
+    known: Option<Spelling>,
     /// Parsed rows between runs, where several are to come.
     pub(crate) kept: Option<Kept>,
 }
@@ -93,21 +93,23 @@ impl Files {
         });
         let names =
             Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
-        Files::new(Input { sources, options, plan }, names, false)
+        Files::new(Input { sources, options, plan }, names, None)
     }
 
     /// Opens input that must have the columns of `schema`, for prediction and evaluation.
     ///
     /// Columns are looked up by name, or by place where there is no header; others are left out.
     /// A class that the schema does not know is an error; a level or word that it does not know gets the
-    /// code [`UNSEEN`](deciban::data::UNSEEN). Texts are read as the schema says, or
-    /// else with the tokeniser of `options`. Where the schema is one text, files that are no tables, and
+    /// code [`UNSEEN`](deciban::data::UNSEEN). Cells are read as the schema's spelling says, unless `options`
+    /// say otherwise; texts as the schema says, or else with the tokeniser of `options`. Where the schema is one text, files that are no tables, and
     /// folders of them, are texts themselves, a row each.
     pub fn open_as(paths: &[String], mut options: Options, schema: &Schema) -> Result<Files> {
         if let Some(reading) = schema.reading() {
             options.tokeniser = reading.tokeniser.clone();
             options.vocabulary.hashed_bits = reading.hashed_bits;
         }
+        let spelling = schema.spelling();
+        options.missing.get_or_insert_with(|| spelling.missing.clone());
         let text = only_text(schema);
         let sources = find(paths, text.is_some())?;
         if let Some(column) = text
@@ -118,8 +120,8 @@ impl Files {
         let sample = sample(&sources, &options)?;
         let plan = Plan::of_schema(&sample, &options, schema)?;
         // What was fitted as one class against the rest is evaluated so.
-        let classes = match options.versus_rest.as_deref().or(Levels::rest_of(schema.classes())) {
-            Some(name) => Levels::versus_rest(name),
+        let classes = match &spelling.versus_rest {
+            Some(name) => Levels::versus_rest_in(name, schema.classes()),
             None => Levels::fixed(schema.classes()),
         };
         let hashed = options.vocabulary.hashed_bits.is_some();
@@ -129,10 +131,10 @@ impl Files {
         let levels = plan.features.iter().map(|column| is_known(column).then(|| Levels::fixed(&column.levels)));
         let names =
             Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
-        Files::new(Input { sources, options, plan }, names, true)
+        Files::new(Input { sources, options, plan }, names, Some(spelling.clone()))
     }
 
-    fn new(input: Input, names: Names, known: bool) -> Result<Files> {
+    fn new(input: Input, names: Names, known: Option<Spelling>) -> Result<Files> {
         let labels = match &input.options.target {
             Target::Labels(path) => Some(Arc::new(labels::open(path, &input.options)?)),
             _ => None,
@@ -209,7 +211,30 @@ impl Files {
             .iter()
             .any(|column| column.kind == Kind::Text)
             .then(|| Reading { tokeniser: options.tokeniser.clone(), hashed_bits: options.vocabulary.hashed_bits });
-        Ok(Schema::new(columns, self.target.clone(), self.classes())?.with_reading(reading))
+        let spelling = self.spelling(&columns);
+        Schema::new(columns, self.target.clone(), self.classes())?.with_reading(reading).with_spelling(spelling)
+    }
+
+    /// How the cells of these columns are written.
+    fn spelling(&self, columns: &[Column]) -> Spelling {
+        if let Some(known) = &self.known {
+            return known.clone();
+        }
+        let options = &self.input.options;
+        let mut spelling = Spelling { versus_rest: options.versus_rest.clone(), ..Spelling::default() };
+        if let Some(missing) = &options.missing {
+            spelling.missing = missing.clone();
+        }
+        for (column, dates) in columns.iter().zip(self.dates()) {
+            let written = match dates {
+                Some(Dates::Days) => Some(Written::Date),
+                Some(Dates::Local) => Some(Written::LocalDate),
+                None if column.kind == Kind::Category => Written::flag(&column.levels),
+                None => None,
+            };
+            spelling.columns.extend(written.map(|written| (column.name.clone(), written)));
+        }
+        spelling
     }
 
     /// What the last run found odd, though it went on: texts that are not UTF-8.
@@ -291,7 +316,7 @@ impl Files {
     fn columns_so_far(&self) -> Vec<Column> {
         let names = self.lock();
         let mut columns = self.input.plan.features.clone();
-        if !self.known {
+        if self.known.is_none() {
             for (column, levels) in columns.iter_mut().zip(&names.levels) {
                 column.levels = levels.as_ref().map(Levels::names).unwrap_or_default();
             }
@@ -301,7 +326,7 @@ impl Files {
 
     /// What a whole run leaves behind.
     pub(crate) fn complete(&self) -> Result<()> {
-        if !self.known {
+        if self.known.is_none() {
             self.lock().classes.check_seen()?;
         }
         let columns = self.columns_so_far();

@@ -57,7 +57,7 @@ pub(crate) fn sample(sources: &[Source], options: &Options) -> Result<Sample> {
             let positional =
                 matches!(chunk, Chunk::Idx(_)) || (matches!(chunk, Chunk::Delimited(..)) && !options.header);
             let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_) | Chunk::Texts(_));
-            let missing = Missing::new(&options.missing);
+            let missing = options.missing();
             let seen = look(chunk, table.names(), table.counted(), &missing);
             let (names, guesses, rows) = seen.map_err(|fault| fault.error(&source.name, table.first_line()))?;
             if rows == 0 {

@@ -2,10 +2,12 @@
 
 use std::str::FromStr;
 
-use deciban::data::Kind;
+use deciban::data::{Kind, Spelling};
 use deciban::text::Tokeniser;
 use deciban::{Error, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::cells::Missing;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +119,9 @@ pub struct Options {
     pub comment: Option<char>,
     /// Whether fields of delimited text may be quoted. Otherwise quotes are plain characters.
     pub quotes: bool,
-    /// Cells that stand for a missing value.
-    pub missing: Vec<String>,
+    /// Texts that stand for a missing cell; unless given, those of the model, or else the usual ones
+    /// ([`Spelling::MISSING`](deciban::data::Spelling::MISSING)).
+    pub missing: Option<Vec<String>>,
     /// Kinds that the caller knows better than the sample.
     pub kinds: Vec<(String, Kind)>,
     /// Columns to leave out.
@@ -143,9 +146,6 @@ pub struct Options {
     pub vocabulary: Vocabulary,
 }
 
-/// The missing markers unless told: those of UCI, pandas, R and JSON.
-const MISSING: [&str; 9] = ["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"];
-
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -154,7 +154,7 @@ impl Default for Options {
             header: true,
             comment: None,
             quotes: true,
-            missing: MISSING.map(String::from).to_vec(),
+            missing: None,
             kinds: Vec::new(),
             ignore: Vec::new(),
             columns: None,
@@ -166,6 +166,16 @@ impl Default for Options {
             documents: None,
             tokeniser: Tokeniser::default(),
             vocabulary: Vocabulary::default(),
+        }
+    }
+}
+
+impl Options {
+    /// The texts that stand for a missing cell.
+    pub(crate) fn missing(&self) -> Missing {
+        match &self.missing {
+            Some(missing) => Missing::new(missing),
+            None => Missing::new(&Spelling::default().missing),
         }
     }
 }

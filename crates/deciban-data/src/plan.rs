@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use deciban::data::{Column, Kind, Schema};
+use deciban::data::{Column, Kind, Schema, Written};
 use deciban::text::Tokens;
 use deciban::{Error, Result};
 
@@ -158,7 +158,8 @@ impl Plan {
             let slot = plan.add(&sample.names[position], position, is_code, why);
             // Where the first rows are not all numbers, dates may be, whatever else is among them.
             let may_be_days = column.is_numeric() && sample.guesses[position] != Guess::Number;
-            plan.slots[slot].dates = may_be_days.then_some(Dates::Days);
+            let is_date = *schema.spelling().written(&column.name) == Written::Date;
+            plan.slots[slot].dates = (is_date || may_be_days).then_some(Dates::Days);
             if column.kind == Kind::Text {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }
@@ -172,7 +173,7 @@ impl Plan {
     pub fn of_column(name: &str, kind: Kind, options: &Options) -> Result<Plan> {
         let vocabulary = options.vocabulary.clone();
         vocabulary.check()?;
-        let mut plan = Plan { missing: Missing::new(&options.missing), vocabulary, ..Plan::default() };
+        let mut plan = Plan { missing: options.missing(), vocabulary, ..Plan::default() };
         plan.add(name, 0, !matches!(kind, Kind::Number | Kind::Count), String::new());
         plan.slots[0].dates = Some(Dates::Days);
         if kind == Kind::Text {
@@ -202,7 +203,7 @@ impl Plan {
     }
 
     fn start(sample: &Sample, options: &Options) -> Result<Plan> {
-        let missing = Missing::new(&options.missing);
+        let missing = options.missing();
         let vocabulary = options.vocabulary.clone();
         vocabulary.check()?;
         Ok(Plan { missing, vocabulary, raw: sample.names.clone(), positional: sample.positional, ..Plan::default() })

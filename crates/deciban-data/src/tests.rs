@@ -146,7 +146,7 @@ proptest! {
             format: Some(Format::Csv),
             separator: Some(','),
             header: false,
-            missing: vec!["(none)".into()],
+            missing: Some(vec!["(none)".into()]),
             kinds: vec![("c0".into(), Kind::Category), ("c1".into(), Kind::Category)],
             ..Options::default()
         };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, bare, read, target};
-use deciban::data::{Kind, Schema};
+use deciban::data::{Kind, Schema, Spelling, Written};
 use deciban_data::{Files, Format, Options, Target};
 
 /// The error of reading `text` as the file `name`.
@@ -281,11 +281,61 @@ fn against_a_schema() {
         "a.csv:3: column `y`: `two` is not a number: the model knows this column as numbers"
     );
     let versus = schema.with_classes(vec!["not a".into(), "a".into()]).unwrap();
+    let versus =
+        versus.with_spelling(Spelling { versus_rest: Some("a".into()), ..Spelling::default() }).unwrap();
     let path = folder.write("b.csv", "x,y,t\n1,2,a\n1,2,c\n");
     assert_eq!(
         common::dump(&Files::open_as(&[path], target("t"), &versus).unwrap()).unwrap(),
         ["1 2 =a", "1 2 =not a"]
     );
+}
+
+#[test]
+fn classes_that_only_look_like_one_against_the_rest_are_themselves() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "x,t\n1,spam\n2,not spam\n3,spam\n");
+    let labels = folder.write("b.csv", "x,t\n1,spam\n2,not spam\n3,Spam\n");
+    let schema = |options| {
+        let files = Files::open(std::slice::from_ref(&path), options).unwrap();
+        common::dump(&files).unwrap();
+        files.schema().unwrap()
+    };
+    let read = |schema| {
+        let files = Files::open_as(std::slice::from_ref(&labels), target("t"), &schema).unwrap();
+        common::dump(&files).map_err(|e| e.to_string().split("b.csv").last().unwrap().to_string())
+    };
+    let real = schema(target("t"));
+    assert_eq!(real.spelling().versus_rest, None);
+    assert_eq!(
+        read(real).unwrap_err(),
+        ":4: column `t`: the model does not know the class `Spam`: its classes are `spam`, `not spam`"
+    );
+    let versus = schema(Options { versus_rest: Some("spam".into()), ..target("t") });
+    assert_eq!(versus.spelling().versus_rest.as_deref(), Some("spam"));
+    assert_eq!(read(versus).unwrap(), ["1 =spam", "2 =not spam", "3 =not spam"]);
+}
+
+#[test]
+fn new_cells_are_read_as_those_of_the_model() {
+    let folder = Folder::new();
+    let text = "born,left,sold,n,t\n2024-05-01,True,1/5/2024,1,a\n(none),False,2/5/2024,(none),b\n";
+    let path = folder.write("a.csv", text);
+    let options = Options { missing: Some(vec!["(none)".into()]), ..target("t") };
+    let files = Files::open(&[path], options).unwrap();
+    common::dump(&files).unwrap();
+    let schema = files.schema().unwrap();
+    let flag = Written::Flag { yes: "True".into(), no: "False".into() };
+    let expected = [("born", Written::Date), ("left", flag), ("sold", Written::LocalDate)];
+    assert_eq!(schema.spelling().columns, expected.map(|(name, written)| (name.to_string(), written)).into());
+    // Dates behind plain numbers are dates, 1 is True, and what marked a missing cell marks it here.
+    let path = folder.write("b.csv", "born,left,sold,n\n19844,1,(none),(none)\n2024-05-02,FALSE,1/5/2024,2\n");
+    let files = Files::open_as(&[path], Options::default(), &schema).unwrap();
+    assert_eq!(common::dump(&files).unwrap(), ["19844 True - -", "19845 False 1/5/2024 2"]);
+    assert_eq!(files.schema().unwrap().spelling(), schema.spelling());
+    let path = folder.write("c.csv", "born,left,sold,n\n?,1,2/5/2024,3\n");
+    let options = Options { missing: Some(vec!["?".into()]), ..Options::default() };
+    let files = Files::open_as(&[path], options, &schema).unwrap();
+    assert_eq!(common::dump(&files).unwrap(), ["- True 2/5/2024 3"]);
 }
 
 #[test]

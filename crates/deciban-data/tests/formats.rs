@@ -69,7 +69,7 @@ fn options_of_delimited_text() {
     let options = Options {
         separator: Some('|'),
         comment: Some('%'),
-        missing: vec!["-999.0".into(), "none".into()],
+        missing: Some(vec!["-999.0".into(), "none".into()]),
         unlabelled: true,
         ..bare("c2")
     };

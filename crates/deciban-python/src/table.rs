@@ -165,7 +165,7 @@ impl Table {
     #[pyo3(signature = (rows, classes=None, weights=None))]
     fn new(rows: usize, classes: Option<&Bound<'_, PyAny>>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (classes, weights) = (classes.map(Array::new).transpose()?, weights.map(Array::new).transpose()?);
-        let options = Options { missing: Vec::new(), ..Options::default() };
+        let options = Options { missing: Some(Vec::new()), ..Options::default() };
         let table = Table { rows, sources: Vec::new(), classes: None, weights: None, options };
         classes.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "y"))?;
         weights.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "sample_weight"))?;
@@ -219,7 +219,7 @@ impl Table {
         tokeniser.check().map_err(raise)?;
         let most_words = most_words.unwrap_or(Vocabulary::default().most_words);
         let vocabulary = Vocabulary { hashed_bits, most_words };
-        self.options = Options { missing: missing.unwrap_or_default(), tokeniser, vocabulary, ..Options::default() };
+        self.options = Options { missing: Some(missing.unwrap_or_default()), tokeniser, vocabulary, ..Options::default() };
         Ok(())
     }
 
@@ -236,7 +236,7 @@ impl Table {
     fn add_column(&mut self, py: Python<'_>, name: String, column: &Given, kind: Option<&str>) -> PyResult<()> {
         self.check(column.rows(), &name)?;
         let kind = match kind {
-            None => deciban_data::kind_of(&name, column.pieces(), &self.options.missing).map_err(raise)?,
+            None => deciban_data::kind_of(&name, column.pieces(), self.options.missing.as_deref().unwrap_or_default()).map_err(raise)?,
             Some("number") => Kind::Number,
             Some("count") => Kind::Count,
             Some("category") => Kind::Category,

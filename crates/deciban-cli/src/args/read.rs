@@ -54,7 +54,7 @@ impl ReadArgs {
             header: !self.no_header,
             comment: self.comment,
             quotes: !self.no_quotes,
-            missing: self.missing.clone().unwrap_or(default.missing.clone()),
+            missing: self.missing.clone(),
             target,
             weight: self.weight.clone(),
             ..default
@@ -69,11 +69,5 @@ impl ReadArgs {
 
 /// Opens rows for a model: its columns by name, labels only if `labelled`.
 pub fn open_for_model(paths: &[String], read: &ReadArgs, schema: &Schema, labelled: bool) -> Result<Files> {
-    let mut options = read.options(labelled.then(|| schema.target()));
-    if let [not, class] = schema.classes()
-        && *not == format!("not {class}")
-    {
-        options.versus_rest = Some(class.clone());
-    }
-    Files::open_as(paths, options, schema)
+    Files::open_as(paths, read.options(labelled.then(|| schema.target())), schema)
 }

@@ -10,6 +10,7 @@ mod labelled;
 mod profile;
 mod schema;
 mod sparse;
+mod spelling;
 mod tile;
 
 pub use batch::{Batch, Strided, Value, Values, View};
@@ -21,6 +22,7 @@ pub use labelled::Labelled;
 pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
 pub use sparse::{Integers, Sparse};
+pub use spelling::{Spelling, Written};
 pub use tile::Tile;
 
 /// The code of a missing category, and of a row without a label.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::Spelling;
 use crate::error::{Error, Result};
 use crate::text::Reading;
 
@@ -58,6 +59,7 @@ pub struct Schema {
     classes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reading: Option<Reading>,
+    spelling: Spelling,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +69,8 @@ struct RawSchema {
     classes: Vec<String>,
     #[serde(default)]
     reading: Option<Reading>,
+    /// Absent in files of layout 1.
+    spelling: Option<Spelling>,
 }
 
 fn shared<S: Serializer>(columns: &Arc<Vec<Column>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -76,7 +80,9 @@ fn shared<S: Serializer>(columns: &Arc<Vec<Column>>, serializer: S) -> std::resu
 impl TryFrom<RawSchema> for Schema {
     type Error = Error;
     fn try_from(raw: RawSchema) -> Result<Self> {
-        Ok(Schema::new(raw.columns, raw.target, raw.classes)?.with_reading(raw.reading))
+        let spelling = raw.spelling.unwrap_or_else(|| Spelling::of_layout_1(&raw.classes));
+        let schema = Schema::new(raw.columns, raw.target, raw.classes)?;
+        schema.with_reading(raw.reading).with_spelling(spelling)
     }
 }
 
@@ -85,7 +91,8 @@ impl Schema {
     pub fn new(columns: Vec<Column>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
         distinct(columns.iter().map(|c| c.name.as_str()), "column")?;
         distinct(classes.iter().map(String::as_str), "class")?;
-        Ok(Schema { columns: Arc::new(columns), target: target.into(), classes, reading: None })
+        let spelling = Spelling::default();
+        Ok(Schema { columns: Arc::new(columns), target: target.into(), classes, reading: None, spelling })
     }
 
     /// The same schema with another way of reading texts.
@@ -96,6 +103,22 @@ impl Schema {
     /// How its texts become words, if it has texts.
     pub fn reading(&self) -> Option<&Reading> {
         self.reading.as_ref()
+    }
+
+    /// The same schema with another spelling of its cells. One class against the rest must be its two
+    /// classes.
+    pub fn with_spelling(self, spelling: Spelling) -> Result<Self> {
+        match &spelling.versus_rest {
+            Some(class) if !are_versus_rest(class, &self.classes) => {
+                Err(Error::Schema(format!("the classes are not `not {class}` and `{class}`")))
+            }
+            _ => Ok(Schema { spelling, ..self }),
+        }
+    }
+
+    /// How its cells are written as text.
+    pub fn spelling(&self) -> &Spelling {
+        &self.spelling
     }
 
     /// Number columns only, as the examples use them.
@@ -149,8 +172,21 @@ impl Schema {
     /// The same columns with other classes.
     pub fn with_classes(&self, classes: Vec<String>) -> Result<Self> {
         distinct(classes.iter().map(String::as_str), "class")?;
-        Ok(Schema { classes, ..self.clone() })
+        let mut schema = Schema { classes, ..self.clone() };
+        schema.spelling.versus_rest.take_if(|class| !are_versus_rest(class, &schema.classes));
+        Ok(schema)
     }
+
+    /// The same columns with other levels.
+    pub(crate) fn with_levels(&self, columns: Vec<Column>) -> Self {
+        Schema { columns: Arc::new(columns), ..self.clone() }
+    }
+}
+
+/// Whether the classes are `not X` and `X`, in either order.
+fn are_versus_rest(class: &str, classes: &[String]) -> bool {
+    let is_rest = |name: &str| name.strip_prefix("not ") == Some(class);
+    matches!(classes, [a, b] if is_rest(a) && b == class || is_rest(b) && a == class)
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>, what: &str) -> Result<()> {

@@ -87,8 +87,7 @@ impl Statistics {
         let mut added = other.with_classes_in(&classes);
         added.relevel(&maps, &other.pass)?;
         summary.merge(&added)?;
-        let reading = self.schema.reading().cloned();
-        self.schema = Schema::new(columns, self.schema.target(), classes)?.with_reading(reading);
+        self.schema = self.schema.with_levels(columns).with_classes(classes)?;
         self.summary = summary;
         if sorted { self.sort_classes() } else { Ok(()) }
     }
@@ -131,6 +130,11 @@ impl Statistics {
         if self.schema.reading() != other.schema.reading() {
             return Err(Error::Schema(
                 "the statistics read texts in different ways: make them with the same options".into(),
+            ));
+        }
+        if self.schema.spelling().versus_rest != other.schema.spelling().versus_rest {
+            return Err(Error::Schema(
+                "the statistics have different classes: make them with the same --versus-rest".into(),
             ));
         }
         if self.pass.folds != other.pass.folds {
