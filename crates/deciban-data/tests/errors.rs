@@ -281,8 +281,7 @@ fn against_a_schema() {
         "a.csv:3: column `y`: `two` is not a number: the model knows this column as numbers"
     );
     let versus = schema.with_classes(vec!["not a".into(), "a".into()]).unwrap();
-    let versus =
-        versus.with_spelling(Spelling { versus_rest: Some("a".into()), ..Spelling::default() }).unwrap();
+    let versus = versus.with_spelling(Spelling { versus_rest: Some("a".into()), ..Spelling::default() }).unwrap();
     let path = folder.write("b.csv", "x,y,t\n1,2,a\n1,2,c\n");
     assert_eq!(
         common::dump(&Files::open_as(&[path], target("t"), &versus).unwrap()).unwrap(),

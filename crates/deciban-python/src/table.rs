@@ -219,7 +219,8 @@ impl Table {
         tokeniser.check().map_err(raise)?;
         let most_words = most_words.unwrap_or(Vocabulary::default().most_words);
         let vocabulary = Vocabulary { hashed_bits, most_words };
-        self.options = Options { missing: Some(missing.unwrap_or_default()), tokeniser, vocabulary, ..Options::default() };
+        self.options =
+            Options { missing: Some(missing.unwrap_or_default()), tokeniser, vocabulary, ..Options::default() };
         Ok(())
     }
 
@@ -236,7 +237,8 @@ impl Table {
     fn add_column(&mut self, py: Python<'_>, name: String, column: &Given, kind: Option<&str>) -> PyResult<()> {
         self.check(column.rows(), &name)?;
         let kind = match kind {
-            None => deciban_data::kind_of(&name, column.pieces(), self.options.missing.as_deref().unwrap_or_default()).map_err(raise)?,
+            None => deciban_data::kind_of(&name, column.pieces(), self.options.missing.as_deref().unwrap_or_default())
+                .map_err(raise)?,
             Some("number") => Kind::Number,
             Some("count") => Kind::Count,
             Some("category") => Kind::Category,
