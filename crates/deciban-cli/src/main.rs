@@ -2,17 +2,8 @@
 
 mod args;
 mod cmd;
-mod crossed;
-mod describe;
-mod evaluation;
-mod figures;
-mod ledger;
-mod describe_scores;
 mod output;
 mod progress;
-mod remarks;
-mod scored;
-mod table;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
@@ -36,7 +27,7 @@ fn main() {
         if matches!(&error, deciban::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe) {
             return;
         }
-        eprintln!("deciban: {error}");
-        std::process::exit(1);
+        eprintln!("deciban: {}", error.worded(deciban::Wording::Flags));
+        std::process::exit(if error.is_usage() { 2 } else { 1 });
     }
 }

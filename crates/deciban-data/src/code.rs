@@ -101,7 +101,7 @@ impl<'a> Coder<'a> {
                     let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(&words.new)) else {
                         let most = self.plan.vocabulary.most_words;
                         let message = format!(
-                            "the texts have more than {most} different words: give --hashed-bits 20, --ngrams of fewer words, or a higher --most-words"
+                            "the texts have more than {most} different words: give §hashed_bits=20, §ngrams of fewer words, or a higher §most_words"
                         );
                         return Err(block.refuse(None, Some(name), message));
                     };
@@ -110,7 +110,7 @@ impl<'a> Coder<'a> {
                 _ => continue,
             };
             if let Some((_, Stranger::TooMany)) = stranger {
-                let message = format!("a category cannot have so many levels: give --ignore {name} or --number {name}");
+                let message = format!("a category cannot have so many levels: give §ignore='{name}' or §number='{name}'");
                 return Err(block.refuse(None, Some(name), message));
             }
             block.maps.push((slot, map));

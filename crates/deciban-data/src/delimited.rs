@@ -174,7 +174,7 @@ impl<'a> Cursor<'a> {
         let text = self.text;
         let Some(close) = closing_quote(text, start) else {
             return Err(
-                "a quote opens here that nothing closes: close it, double the quotes inside quotes, or give --no-quotes"
+                "a quote opens here that nothing closes: close it, double the quotes inside quotes, or give §no_quotes"
                     .into(),
             );
         };
@@ -186,7 +186,7 @@ impl<'a> Cursor<'a> {
         }
         let Some(last) = self.pass_end(end) else {
             return Err(
-                "there is text behind the closing quote: double the quotes inside quotes, or give --no-quotes".into()
+                "there is text behind the closing quote: double the quotes inside quotes, or give §no_quotes".into()
             );
         };
         let field = match memchr(b'"', inside) {
@@ -223,5 +223,5 @@ pub(crate) fn ragged(count: usize, layout: &Layout) -> Result<(), Wrong> {
     }
     let fields = if count == 1 { "field" } else { "fields" };
     let what = layout.counted;
-    Err((None, format!("the row has {count} {fields}, the {what} has {expected}: mend the row, or give --separator")))
+    Err((None, format!("the row has {count} {fields}, the {what} has {expected}: mend the row, or give §separator")))
 }

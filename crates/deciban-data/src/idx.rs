@@ -92,7 +92,7 @@ pub(crate) fn open(mut cutter: Cutter, source: &Source) -> Result<Box<dyn Table>
     };
     let Some(element) = element else {
         let found = magic.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
-        return Err(source.refuse(format!("this is not an idx file: it begins with {found}; give --format")));
+        return Err(source.refuse(format!("this is not an idx file: it begins with {found}; give §format")));
     };
     let lengths = cutter.take(4 * axes)?;
     if lengths.len() < 4 * axes {

@@ -158,7 +158,7 @@ impl Sample {
             file: self.file.clone(),
             line: None,
             column: Some(name.into()),
-            message: format!("{what} cannot be read: give --ignore {name}"),
+            message: format!("{what} cannot be read: give §ignore='{name}'"),
         }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn parse(text: &[u8], plan: &Plan, layout: &Layout) -> Parsed {
                     push(&mut parsed, *slot, value, plan)
                 }
                 None if !layout.lenient => {
-                    Err(format!("the first rows do not have this key: give --ignore {name}, or put it first as null"))
+                    Err(format!("the first rows do not have this key: give §ignore='{name}', or put it first as null"))
                 }
                 Some(None) | None => Ok(()),
             };
@@ -107,8 +107,8 @@ fn push(parsed: &mut Parsed, slot: usize, value: &Value, plan: &Plan) -> Result<
             parsed.push_text(slot, text.unwrap_or_else(|| number.to_string()).as_bytes(), plan)?;
         }
         Value::Number(number) => parsed.push_number(slot, number.as_f64().unwrap_or(f64::NAN), plan)?,
-        Value::Array(_) => return Err("a list cannot be read: give --ignore for this column".into()),
-        Value::Object(_) => return Err("an object cannot be read: give --ignore for this column".into()),
+        Value::Array(_) => return Err("a list cannot be read: give §ignore for this column".into()),
+        Value::Object(_) => return Err("an object cannot be read: give §ignore for this column".into()),
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ pub fn kind_of(name: &str, pieces: &[ArrayRef], missing: &[String]) -> Result<Ki
         Guess::Category | Guess::LocalDate => Ok(Kind::Category),
         Guess::Text => Ok(Kind::Text),
         Guess::Unsupported(what) => {
-            Err(Error::Schema(format!("column `{name}`: {what} cannot be read: give --ignore {name}")))
+            Err(Error::Schema(format!("column `{name}`: {what} cannot be read: give §ignore='{name}'")))
         }
     }
 }
@@ -160,8 +160,8 @@ impl Column {
             let Some(map) = self.levels.add(&words.new) else {
                 let most = self.plan.vocabulary.most_words;
                 return Err(self.refuse(format!(
-                    "the texts have more than {most} different words: give --hashed-bits 20, --ngrams of fewer words, \
-                     or a higher --most-words"
+                    "the texts have more than {most} different words: give §hashed_bits=20, §ngrams of fewer words, \
+                     or a higher §most_words"
                 )));
             };
             numbered.push((words, map));
@@ -180,7 +180,7 @@ impl Column {
                 let (map, stranger) = self.levels.map(&levels, &self.plan.missing);
                 if let Some((_, Stranger::TooMany)) = stranger {
                     let name = &self.plan.slots[0].name;
-                    let remedy = format!("give --ignore {name} or --number {name}");
+                    let remedy = format!("give §ignore='{name}' or §number='{name}'");
                     return Err(self.refuse(format!("a category cannot have so many levels: {remedy}")));
                 }
                 let code = |local: u32| if local == MISSING { MISSING } else { map[local as usize] };

@@ -48,14 +48,14 @@ fn advice(name: &str, sample: &Sample) -> String {
         false => format!("did you mean {}?", list(&near)),
     };
     if sample.header_looks_like_data() {
-        advice += "; the first line looks like data: give --no-header, then columns are named c0, c1, ...";
+        advice += "; the first line looks like data: give §no_header, then columns are named c0, c1, ...";
     }
     advice
 }
 
 /// The error of a column that an option names and the input does not have.
 pub(crate) fn unknown(option: &'static str, name: &str, sample: &Sample) -> Error {
-    Error::Parameter { name: option, message: format!("there is no column `{name}`: {}", advice(name, sample)) }
+    Error::parameter(option, format!("there is no column `{name}`: {}", advice(name, sample)))
 }
 
 /// The error of a column that is needed as `what`.

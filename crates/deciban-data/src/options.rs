@@ -45,7 +45,7 @@ impl FromStr for Format {
             "arrow" => Ok(Format::Arrow),
             "idx" => Ok(Format::Idx),
             _ => Err(Error::parameter(
-                "--format",
+                "format",
                 format!("there is no format `{name}`: give csv, tsv, text, jsonl, parquet, arrow or idx"),
             )),
         }
@@ -90,10 +90,10 @@ impl Vocabulary {
     pub(crate) fn check(&self) -> Result<()> {
         match self.hashed_bits {
             Some(bits) if !(1..=28).contains(&bits) => {
-                Err(Error::parameter("--hashed-bits", "give a number of bits from 1 to 28"))
+                Err(Error::parameter("hashed_bits", "give a number of bits from 1 to 28"))
             }
             _ if self.most_words > 1 << 28 => {
-                Err(Error::parameter("--most-words", format!("give a number up to {}", 1 << 28)))
+                Err(Error::parameter("most_words", format!("give a number up to {}", 1 << 28)))
             }
             _ => Ok(()),
         }
@@ -188,7 +188,7 @@ mod tests {
     fn an_unknown_format_lists_the_known() {
         assert_eq!(
             "xls".parse::<Format>().unwrap_err().to_string(),
-            "--format: there is no format `xls`: give csv, tsv, text, jsonl, parquet, arrow or idx"
+            "format: there is no format `xls`: give csv, tsv, text, jsonl, parquet, arrow or idx"
         );
         assert_eq!("CSV".parse::<Format>().unwrap(), Format::Csv);
     }

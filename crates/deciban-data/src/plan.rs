@@ -83,8 +83,8 @@ impl Plan {
         let taken = taken(options);
         if let Some(name) = taken.iter().find(|name| sample.position(name).is_none()) {
             return Err(match Some(*name) {
-                weight if weight == options.weight.as_deref() => unknown("--weight", name, sample),
-                fold if fold == options.fold.as_deref() => unknown("--group or --fold", name, sample),
+                weight if weight == options.weight.as_deref() => unknown("weight", name, sample),
+                fold if fold == options.fold.as_deref() => unknown("fold", name, sample),
                 _ => no_column("target", name, sample),
             });
         }
@@ -96,7 +96,7 @@ impl Plan {
         }
         if let Some(name) = options.columns.iter().flatten().find(|name| taken.contains(&name.as_str())) {
             return Err(Error::parameter(
-                "--columns",
+                "columns",
                 format!("`{name}` is the target or the weight, and cannot be a feature too"),
             ));
         }
@@ -106,15 +106,15 @@ impl Plan {
         };
         let kept: Vec<String> = kept.into_iter().filter(|name| !options.ignore.contains(name)).collect();
         if kept.is_empty() {
-            return Err(sample.refuse("no column is left to learn from: give fewer names to --ignore"));
+            return Err(sample.refuse("no column is left to learn from: give fewer names to §ignore"));
         }
         if let Some(name) = kept.iter().map(String::as_str).chain(taken).find(|name| sample.repeated.contains(*name)) {
             return Err(
-                sample.refuse(format!("two columns are named `{name}`: give each its own name, or --no-header"))
+                sample.refuse(format!("two columns are named `{name}`: give each its own name, or §no_header"))
             );
         }
         for name in &kept {
-            let position = sample.position(name).ok_or_else(|| unknown("--columns", name, sample))?;
+            let position = sample.position(name).ok_or_else(|| unknown("columns", name, sample))?;
             let given = options.kinds.iter().rev().find(|(column, _)| column == name).map(|(_, kind)| *kind);
             let guess = &sample.guesses[position];
             let kind = match (given, guess) {
@@ -129,7 +129,7 @@ impl Plan {
                 Some(kind) => format!(": {} made this column a number column", option_of(kind)),
                 None if sample.typed => String::new(),
                 None => format!(
-                    ": the first {} rows made this column a number column; give --category {name} if it is one",
+                    ": the first {} rows made this column a number column; give §category='{name}' if it is one",
                     sample.rows
                 ),
             };
@@ -227,7 +227,7 @@ impl Plan {
             }
             Target::OneHot(names) => {
                 if names.len() < 2 {
-                    return Err(Error::parameter("--one-hot-target", "give the columns of at least two classes"));
+                    return Err(Error::parameter("one_hot_target", "give the columns of at least two classes"));
                 }
                 let first = self.slots.len();
                 for name in names {
@@ -238,11 +238,11 @@ impl Plan {
             }
         }
         if let Some(name) = &options.weight {
-            let position = sample.position(name).ok_or_else(|| unknown("--weight", name, sample))?;
+            let position = sample.position(name).ok_or_else(|| unknown("weight", name, sample))?;
             self.weight = Some(self.add(name, readable(position)?, false, ": weights are numbers".into()));
         }
         if let Some(name) = &options.fold {
-            let position = sample.position(name).ok_or_else(|| unknown("--group or --fold", name, sample))?;
+            let position = sample.position(name).ok_or_else(|| unknown("fold", name, sample))?;
             self.fold = Some(self.add(name, readable(position)?, true, String::new()));
         }
         if !self.one_hot.is_empty() {
@@ -250,7 +250,7 @@ impl Plan {
         }
         for name in &options.ignore {
             if sample.position(name).is_none() && !self.lenient {
-                return Err(unknown("--ignore", name, sample));
+                return Err(unknown("ignore", name, sample));
             }
         }
         let mut seen = HashMap::new();
@@ -275,11 +275,11 @@ fn taken(options: &Options) -> Vec<&str> {
 
 fn option_of(kind: Kind) -> &'static str {
     match kind {
-        Kind::Number => "--number",
-        Kind::Category => "--category",
-        Kind::Flag => "--flag",
-        Kind::Count => "--count",
-        Kind::Text => "--text",
+        Kind::Number => "number",
+        Kind::Category => "category",
+        Kind::Flag => "flag",
+        Kind::Count => "count",
+        Kind::Text => "text",
     }
 }
 
@@ -295,7 +295,7 @@ fn positions(sample: &Sample, options: &Options, schema: &Schema) -> Result<Vec<
             schema.columns().iter().map(|c| c.name.clone()).filter(|name| sample.position(name).is_none()).collect();
         let what = if absent.len() == 1 { "a column" } else { "columns" };
         let hint =
-            if sample.header_looks_like_data() { "; the first line looks like data: give --no-header" } else { "" };
+            if sample.header_looks_like_data() { "; the first line looks like data: give §no_header" } else { "" };
         return Err(
             sample.refuse(format!("the model needs {what} {} that the input does not have{hint}", list(&absent)))
         );
@@ -306,7 +306,7 @@ fn positions(sample: &Sample, options: &Options, schema: &Schema) -> Result<Vec<
         .collect();
     if free.len() != schema.columns().len() {
         return Err(sample.refuse(format!(
-            "the model has {} columns, the input {} besides the target: give --ignore for those that are too many",
+            "the model has {} columns, the input {} besides the target: give §ignore for those that are too many",
             schema.columns().len(),
             free.len()
         )));

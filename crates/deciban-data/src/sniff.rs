@@ -52,16 +52,16 @@ pub(crate) fn by_magic(start: &[u8]) -> Option<Format> {
 
 /// How the text that begins with `start` is delimited.
 pub(crate) fn dialect(guess: Guess, start: &[u8], options: &Options) -> Result<Dialect> {
-    let comment = byte("--comment", options.comment)?;
+    let comment = byte("comment", options.comment)?;
     let made = |separator: u8| Dialect {
         separator,
         comment: comment.or((separator == b' ').then_some(b'#')),
         quotes: options.quotes,
     };
-    if let Some(separator) = byte("--separator", options.separator)? {
+    if let Some(separator) = byte("separator", options.separator)? {
         if separator.is_ascii_alphanumeric() || b".+-\"\r\n".contains(&separator) {
             let message = format!("`{}` cannot separate fields: give , ; | or a tab", separator.escape_ascii());
-            return Err(Error::parameter("--separator", message));
+            return Err(Error::parameter("separator", message));
         }
         return Ok(made(separator));
     }
@@ -160,10 +160,10 @@ mod tests {
         let options = Options { separator: Some('e'), ..Options::default() };
         assert_eq!(
             dialect(Guess::Separated, b"", &options).unwrap_err().to_string(),
-            "--separator: `e` cannot separate fields: give , ; | or a tab"
+            "separator: `e` cannot separate fields: give , ; | or a tab"
         );
         let options = Options { comment: Some('→'), ..Options::default() };
         let message = dialect(Guess::Separated, b"", &options).unwrap_err().to_string();
-        assert_eq!(message, "--comment: `→` is not an ASCII character");
+        assert_eq!(message, "comment: `→` is not an ASCII character");
     }
 }

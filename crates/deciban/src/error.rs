@@ -1,14 +1,18 @@
-//! The one error type. Each variant carries what a person needs to mend the input.
+//! The one error type. Each variant carries what a person needs to fix the input.
+//!
+//! Messages name options by a mark, as in `§weight_decay` or `§model=tree`, and each front end writes them its
+//! own way ([`Wording`]): the program `--model tree`, Python `model="tree"`.
+
+use crate::wording::Wording;
 
 /// `Result` with deciban's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What can go wrong, from a damaged file to a singular covariance.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A table does not have the form its reader expects.
-    #[error("{}", at(.file, *.line, .column, .message))]
     Input {
         /// The file, or `-` for standard input.
         file: String,
@@ -20,7 +24,6 @@ pub enum Error {
         message: String,
     },
     /// The operating system refused a file.
-    #[error("{path}: {}", refusal(.source))]
     Io {
         /// The file.
         path: String,
@@ -28,7 +31,6 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A model or statistics file is damaged, foreign or too new.
-    #[error("{path}: {message}")]
     File {
         /// The file.
         path: String,
@@ -36,7 +38,6 @@ pub enum Error {
         message: String,
     },
     /// Two shapes that must agree do not.
-    #[error("{what}: expected {expected}, found {found}")]
     Shape {
         /// What was measured.
         what: String,
@@ -46,7 +47,6 @@ pub enum Error {
         found: usize,
     },
     /// A cell is missing where the model cannot leave it out.
-    #[error("column `{column}`, row {row}: the cell is missing; {remedy}")]
     Missing {
         /// The column's name.
         column: String,
@@ -56,7 +56,6 @@ pub enum Error {
         remedy: String,
     },
     /// A number is infinite.
-    #[error("column `{column}`, row {row}: the number is infinite; mark it as missing or remove the row")]
     Infinite {
         /// The column's name.
         column: String,
@@ -64,7 +63,6 @@ pub enum Error {
         row: u64,
     },
     /// A cell does not hold what its family describes.
-    #[error("column `{column}`, row {row}: {message}")]
     Cell {
         /// The column's name.
         column: String,
@@ -74,7 +72,6 @@ pub enum Error {
         message: String,
     },
     /// A row weight is negative, infinite or not a number.
-    #[error("row {row}: the weight {weight} is not a finite number of at least 0")]
     Weight {
         /// The row, counted from 1 within its input.
         row: u64,
@@ -82,7 +79,6 @@ pub enum Error {
         weight: f64,
     },
     /// A covariance matrix is singular.
-    #[error("{}", singular(.class, .columns, .why))]
     Singular {
         /// The class, or `None` for a covariance that classes share.
         class: Option<String>,
@@ -92,37 +88,87 @@ pub enum Error {
         why: String,
     },
     /// The data has too few classes, or a class without rows.
-    #[error("{0}")]
     Classes(String),
     /// Names or kinds of columns do not fit.
-    #[error("{0}")]
     Schema(String),
     /// A prior is not a distribution over the classes.
-    #[error("prior: {0}")]
     Prior(String),
     /// Costs do not form a matrix of actions and classes.
-    #[error("costs: {0}")]
     Costs(String),
-    /// A hyper-parameter is out of range.
-    #[error("{name}: {message}")]
+    /// An option has a value that it cannot have.
     Parameter {
-        /// The option's name, as on the command line.
-        name: &'static str,
+        /// The option's name, such as `weight_decay`.
+        option: &'static str,
         /// What it must be.
         message: String,
     },
+    /// The options and inputs do not make a request.
+    Usage(String),
     /// The caller asked to stop.
-    #[error("stopped before the end, as asked")]
     Interrupted,
     /// Removing a statistic from another loses more digits than it may.
-    #[error("{0}")]
     Cancellation(String),
 }
 
 impl Error {
-    /// A hyper-parameter out of range.
-    pub fn parameter(name: &'static str, message: impl Into<String>) -> Self {
-        Error::Parameter { name, message: message.into() }
+    /// An option that cannot have the value it has.
+    pub fn parameter(option: &'static str, message: impl Into<String>) -> Self {
+        Error::Parameter { option, message: message.into() }
+    }
+
+    /// A name that is not one of `known`.
+    pub fn unknown(option: &'static str, what: &str, name: &str, known: &[String]) -> Self {
+        Error::parameter(option, format!("there is no {what} `{name}`: there are {}", list(known)))
+    }
+
+    /// Whether the request is at fault, not the data: an option, a prior, costs.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Error::Parameter { .. } | Error::Usage(_) | Error::Prior(_) | Error::Costs(_))
+    }
+
+    /// The message in the words of a front end.
+    ///
+    /// ```
+    /// use deciban::{Error, Wording};
+    /// let error = Error::parameter("weight_decay", "the classes are separable: give more, or §model=gaussian");
+    /// assert_eq!(
+    ///     error.worded(Wording::Flags),
+    ///     "--weight-decay: the classes are separable: give more, or --model gaussian"
+    /// );
+    /// assert_eq!(
+    ///     error.worded(Wording::Keywords),
+    ///     "weight_decay: the classes are separable: give more, or model=\"gaussian\""
+    /// );
+    /// ```
+    pub fn worded(&self, wording: Wording) -> String {
+        wording.apply(&self.marked())
+    }
+
+    /// The message with its options marked, to put into another.
+    pub fn marked(&self) -> String {
+        match self {
+            Error::Input { file, line, column, message } => at(file, *line, column, message),
+            Error::Io { path, source } => format!("{path}: {}", refusal(source)),
+            Error::File { path, message } => format!("{path}: {message}"),
+            Error::Shape { what, expected, found } => format!("{what}: expected {expected}, found {found}"),
+            Error::Missing { column, row, remedy } => {
+                format!("column `{column}`, row {row}: the cell is missing; {remedy}")
+            }
+            Error::Infinite { column, row } => {
+                format!("column `{column}`, row {row}: the number is infinite; mark it as missing or remove the row")
+            }
+            Error::Cell { column, row, message } => format!("column `{column}`, row {row}: {message}"),
+            Error::Weight { row, weight } => {
+                format!("row {row}: the weight {weight} is not a finite number of at least 0")
+            }
+            Error::Singular { class, columns, why } => singular(class, columns, why),
+            Error::Classes(message) | Error::Schema(message) | Error::Cancellation(message) => message.clone(),
+            Error::Prior(message) => format!("prior: {message}"),
+            Error::Costs(message) => format!("costs: {message}"),
+            Error::Parameter { option, message } => format!("§{option}: {message}"),
+            Error::Usage(message) => message.clone(),
+            Error::Interrupted => "stopped before the end, as asked".into(),
+        }
     }
 
     /// A file the system refused.
@@ -133,6 +179,21 @@ impl Error {
     /// `Err` unless `found == expected`.
     pub fn check_shape(what: &str, expected: usize, found: usize) -> Result<()> {
         if expected == found { Ok(()) } else { Err(Error::Shape { what: what.to_string(), expected, found }) }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.worded(Wording::Plain))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
     }
 }
 
@@ -159,7 +220,7 @@ fn singular(class: &Option<String>, columns: &[String], why: &str) -> String {
         Some(class) => format!("the covariance of class `{class}` is singular"),
         None => "the covariance shared by the classes is singular".to_string(),
     };
-    format!("{owner}: {why}: {}; drop columns with --ignore, or regularise with --shrinkage auto", list(columns))
+    format!("{owner}: {why}: {}; drop columns with §ignore, or regularise with §shrinkage=auto", list(columns))
 }
 
 /// `a`, `b`, `c` and 12 more

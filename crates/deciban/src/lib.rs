@@ -60,5 +60,7 @@ pub mod text;
 pub mod numerics;
 pub mod file;
 mod error;
+mod wording;
 
 pub use error::{Error, Result};
+pub use wording::Wording;

@@ -56,7 +56,7 @@ impl Prior {
     /// ```
     pub fn with_pseudo_count(&self, weight: f64, pseudo_count: f64) -> Result<Self> {
         if !(pseudo_count >= 0.0 && pseudo_count.is_finite()) {
-            return Err(Error::parameter("--prior-pseudo-count", "give a number of 0 or more"));
+            return Err(Error::parameter("prior_pseudo_count", "give a number of 0 or more"));
         }
         Prior::from_weights(&self.probabilities.iter().map(|p| weight * p + pseudo_count).collect::<Vec<_>>())
     }

@@ -10,7 +10,7 @@ use deciban_data::{Files, Options};
 use super::read::ReadArgs;
 use super::texts::TextArgs;
 use crate::progress::Progress;
-use crate::remarks::Look;
+use deciban_tasks::remarks::Look;
 
 /// Which columns are learned from.
 #[derive(Args)]
@@ -62,7 +62,7 @@ impl ColumnArgs {
             if columns.len() > 20 {
                 message += &format!(" and {} more", columns.len() - 20);
             }
-            return Err(Error::parameter("--target", message));
+            return Err(Error::parameter("target", message));
         }
         Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
     }

@@ -58,7 +58,7 @@ impl FoldArgs {
     pub fn is_leave_one_out(&self) -> Result<bool> {
         match (self.folds, self.column()) {
             (FoldCount::LeaveOneOut, Some(_)) => {
-                Err(Error::parameter("--folds leave-one-out", "rows are left out one by one: drop --group and --fold"))
+                Err(Error::parameter("folds=leave-one-out", "rows are left out one by one: drop §group and §fold"))
             }
             (folds, _) => Ok(folds == FoldCount::LeaveOneOut),
         }
@@ -67,7 +67,7 @@ impl FoldArgs {
     /// The folds of an input.
     pub fn folds(&self, engine: &impl Engine) -> Result<Folds> {
         let FoldCount::Count(count) = self.folds else {
-            return Err(Error::parameter("--folds", "give a number of folds"));
+            return Err(Error::parameter("folds", "give a number of folds"));
         };
         match (&self.group, &self.fold) {
             (Some(_), _) => Folds::grouped(engine, count, self.seed),

@@ -64,7 +64,7 @@ impl GenerativeArgs {
 
     fn cuts(&self) -> Result<Vec<(String, Vec<f64>)>> {
         let pair = |pair: &String| {
-            let usage = || Error::parameter("--bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
+            let usage = || Error::parameter("bins", format!("`{pair}` is not of the form COLUMN=400,800,1200"));
             let (name, cuts) = pair.rsplit_once('=').ok_or_else(usage)?;
             let cuts = cuts.split(',').map(|x| x.trim().parse().map_err(|_| usage())).collect::<Result<_>>()?;
             Ok((name.to_string(), cuts))

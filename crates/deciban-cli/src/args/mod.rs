@@ -11,7 +11,7 @@ mod noisy_or;
 mod read;
 mod texts;
 
-pub use application::{DecisionArgs, PriorArg};
+pub use application::DecisionArgs;
 pub use columns::{ColumnArgs, Known};
 pub use folds::FoldArgs;
 pub use generative::GenerativeArgs;

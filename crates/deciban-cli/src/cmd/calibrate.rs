@@ -10,13 +10,14 @@ use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
 use serde_json::json;
 
-use crate::args::{PriorArg, ReadArgs, one_of, open_for_model};
-use crate::crossed::cllr;
-use crate::describe;
+use crate::args::{ReadArgs, one_of, open_for_model};
+use deciban_tasks::PriorChoice;
+use deciban_tasks::crossed::cllr;
+use deciban_tasks::describe;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::scored::collect;
-use crate::table::number;
+use deciban_tasks::scored::collect;
+use deciban_tasks::table::number;
 
 /// Calibrate a model's evidence on labelled rows that it was not fitted on
 #[derive(Args)]
@@ -39,7 +40,7 @@ pub struct Calibrate {
     method: Method,
     /// The prior at which the calibration should be best: uniform, empirical, or CLASS=P,...
     #[arg(long, default_value = "uniform")]
-    prior: PriorArg,
+    prior: PriorChoice,
     /// Rows of every class added at random: 1 for pav, so that no evidence is infinite, else 0
     #[arg(long, value_name = "A")]
     pseudo_count: Option<f64>,
@@ -75,9 +76,9 @@ impl Calibrate {
         let Some(rows) = collected.rows else {
             let message =
                 format!("the evidence of so many rows takes more than {} MiB: give more, or fewer rows", self.memory);
-            return Err(Error::parameter("--memory", message));
+            return Err(Error::parameter("memory", message));
         };
-        let prior = self.prior.resolve(&schema, model.empirical())?;
+        let prior = self.prior.resolve(&schema, model.prior(), model.empirical())?;
         let calibrator = Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count };
         let map = calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)?;
         let mut after = Scored::new(classes.len())?;

@@ -13,11 +13,12 @@ use deciban::{Error, Result};
 use deciban_data::{Files, Options};
 
 use crate::args::{DecisionArgs, ReadArgs, one_of, open_for_model};
-use crate::evaluation::Shown;
-use crate::figures::{Use, report};
+use deciban_tasks::evaluation::Shown;
+use deciban_tasks::{Terms, find_class};
+use deciban_tasks::figures::{Use, report};
 use crate::output::say;
 use crate::progress::Progress;
-use crate::scored::{Collected, collect};
+use deciban_tasks::scored::{Collected, collect};
 
 /// Evaluate a model on rows whose class is known
 #[derive(Args)]
@@ -113,9 +114,8 @@ impl Evaluate {
         let model = Model::load(&self.model)?;
         let schema = model.schema();
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
-        let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
-        let positive = self.positive(schema.classes(), 1)?;
-        let costs = self.decision.costs(schema)?;
+        let Terms { prior, costs, .. } = self.decision.application()?.to_model(&model)?;
+        let positive = self.positive(schema, 1)?;
         if self.report.is_some() {
             files.make_rereadable()?;
         }
@@ -153,23 +153,21 @@ impl Evaluate {
         let schema = files.schema()?;
         let [a, b] = schema.classes() else {
             let message = format!("LLRs are of two classes, and `{target}` has {}", schema.classes().len());
-            return Err(Error::parameter("--target", message));
+            return Err(Error::parameter("target", message));
         };
         // The second by name, unless told.
-        let positive = self.positive(schema.classes(), usize::from(b > a))?;
+        let positive = self.positive(&schema, usize::from(b > a))?;
         let classes = vec![schema.classes()[1 - positive].clone(), schema.classes()[positive].clone()];
         let empirical = Prior::from_weights(&[weights[1 - positive], weights[positive]])?;
         let schema = schema.with_classes(classes)?;
-        let prior = self.decision.prior(&schema, &empirical, &empirical)?;
+        let prior = self.decision.application()?.to(&schema, &empirical, &empirical)?.prior;
         let mut files = Files::open_as(&paths, options(), &schema)?;
         self.show(&mut files, &schema, &prior, 1, |batch| llrs(batch, column, self.given.unit))
     }
 
-    fn positive(&self, classes: &[String], default: usize) -> Result<usize> {
+    fn positive(&self, schema: &Schema, default: usize) -> Result<usize> {
         let Some(name) = &self.positive else { return Ok(default) };
-        let known = || classes.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
-        let message = || format!("there is no class `{name}`: the classes are {}", known());
-        classes.iter().position(|c| c == name).ok_or_else(|| Error::parameter("--positive", message()))
+        find_class(schema, name, "positive")
     }
 
     fn show(
@@ -180,7 +178,8 @@ impl Evaluate {
         positive: usize,
         score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
     ) -> Result<()> {
-        let (classes, costs) = (schema.classes(), self.decision.costs(schema)?);
+        let application = self.decision.application()?;
+        let (classes, costs) = (schema.classes(), application.costs(schema)?);
         let _progress = Progress::watch(files, "evaluating");
         let collected = collect(files, classes, prior, &costs, self.memory << 20, score)?;
         let figures = self.figures(&collected, classes, prior, &costs, positive)?;
@@ -192,7 +191,7 @@ impl Evaluate {
             evaluation: &collected.evaluation,
             figures: &figures,
             prior,
-            costs: self.decision.has_costs(),
+            costs: application.has_costs(),
             two,
             confidence: self.intervals.confidence,
         };

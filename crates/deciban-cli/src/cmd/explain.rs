@@ -9,11 +9,12 @@ use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
-use crate::args::{PriorArg, ReadArgs, one_of, open_for_model};
-use crate::ledger::{Between, Row, Task};
+use crate::args::{ReadArgs, one_of, open_for_model};
+use deciban_tasks::PriorChoice;
+use deciban_tasks::ledger::{Between, Row, Task};
 use crate::output::say;
 use crate::progress::Progress;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 /// Explain decisions: what each feature of a row says, in decibans, adding up to the posterior odds
 #[derive(Args)]
@@ -42,7 +43,7 @@ pub struct Explain {
     classes: Option<Vec<String>>,
     /// The prior: empirical, uniform, or CLASS=P,...; the model's unless given
     #[arg(long)]
-    prior: Option<PriorArg>,
+    prior: Option<PriorChoice>,
     /// How jointly modelled columns share what they say: averaged over orders, or as in the file
     #[arg(long, value_parser = one_of(&Order::ALL), default_value = "average")]
     order: Order,
@@ -64,11 +65,8 @@ impl Explain {
         let model = Model::load(&self.model)?;
         let mut files = open_for_model(&self.data, &self.read, model.schema(), false)?;
         let schema = model.schema();
-        let between = Between::named(self.classes.as_deref(), schema, "--classes")?;
-        let prior = match &self.prior {
-            Some(prior) => prior.resolve(schema, model.empirical())?,
-            None => model.prior().clone(),
-        };
+        let between = Between::named(self.classes.as_deref(), schema, "classes")?;
+        let prior = self.prior.clone().unwrap_or_default().resolve(schema, model.prior(), model.empirical())?;
         let task = Task { prior, between, order: self.order, rows: self.row.clone(), model };
         let _progress = Progress::watch(&mut files, "explaining");
         if self.summary {
@@ -100,7 +98,7 @@ impl Explain {
         )?;
         match self.row.len() {
             asked if found < asked => {
-                Err(Error::parameter("--row", format!("{} of the rows are not there", asked - found)))
+                Err(Error::parameter("row", format!("{} of the rows are not there", asked - found)))
             }
             _ => Ok(()),
         }

@@ -15,14 +15,15 @@ use deciban::select::{Candidate, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GenerativeArgs, Known, LinearArgs, NoisyOrArgs, PriorArg, ReadArgs, one_of};
+use deciban_tasks::PriorChoice;
+use crate::args::{ColumnArgs, GenerativeArgs, Known, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
 use crate::cmd::compare;
-use crate::crossed::Crossed;
-use crate::describe;
-use crate::describe_scores;
+use deciban_tasks::crossed::Crossed;
+use deciban_tasks::describe;
+use deciban_tasks::describe::scores as describe_scores;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::remarks::Look;
+use deciban_tasks::remarks::Look;
 
 /// Learn a model from labelled rows, or from statistics files
 #[derive(Args)]
@@ -49,7 +50,7 @@ pub struct Fit {
     output: Option<PathBuf>,
     /// The model's default prior: empirical (of the training data), uniform, or CLASS=P,...
     #[arg(long, default_value = "empirical")]
-    prior: PriorArg,
+    prior: PriorChoice,
     /// Rows that are added to every class for the empirical prior; 0 is maximum likelihood
     #[arg(long, value_name = "A", default_value_t = 0.0)]
     prior_pseudo_count: f64,
@@ -86,7 +87,7 @@ impl Fit {
         let (model, weight) = match (kind, linear, statistics) {
             (None, ..) => self.auto(options, &mut choice)?,
             (Some(name), Some(_), Some(_)) | (Some(name @ NOISY_OR), _, Some(_)) => {
-                return Err(Error::parameter("--model", format!("{name} learns from rows, not from statistics")));
+                return Err(Error::parameter("model", format!("{name} learns from rows, not from statistics")));
             }
             (_, Some((_, link)), None) => self.learn_from_rows(&options.logistic(*link))?,
             (Some(NOISY_OR), ..) => self.learn_from_rows(&options.noisy_or())?,
@@ -130,7 +131,7 @@ impl Fit {
         kind: Option<&str>,
         choice: Option<&Choice>,
     ) -> Result<Crossed> {
-        let refuse = |message: &str| Err(Error::parameter("--calibrate", message));
+        let refuse = |message: &str| Err(Error::parameter("calibrate", message));
         if self.data.iter().any(|path| is_statistics(path)) {
             return refuse("scores come from rows, not from statistics");
         }
@@ -208,11 +209,11 @@ impl Fit {
 
     /// The model's default prior, if `weight` rows are behind it.
     fn prior_of(&self, model: &impl Classifier, weight: f64) -> Result<Prior> {
-        if self.prior_pseudo_count != 0.0 && matches!(self.prior, PriorArg::Uniform) {
-            return Err(Error::parameter("--prior-pseudo-count", "a uniform prior has no rows to add to"));
+        if self.prior_pseudo_count != 0.0 && matches!(self.prior, PriorChoice::Uniform) {
+            return Err(Error::parameter("prior_pseudo_count", "a uniform prior has no rows to add to"));
         }
         let empirical = model.empirical().with_pseudo_count(weight, self.prior_pseudo_count)?;
-        self.prior.resolve(model.schema(), &empirical)
+        self.prior.resolve(model.schema(), &empirical, &empirical)
     }
 
     fn tell(&self, model: &Model, seconds: f64) -> Result<()> {

@@ -6,7 +6,7 @@ use clap::Args;
 use deciban::Result;
 use deciban::learn::Statistics;
 
-use crate::describe;
+use deciban_tasks::describe;
 
 /// Take the rows behind some statistics files away from another one
 #[derive(Args)]

@@ -12,10 +12,10 @@ use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
-use crate::describe;
-use crate::describe_scores;
+use deciban_tasks::describe;
+use deciban_tasks::describe::scores as describe_scores;
 use crate::output::say;
-use crate::table::{Table, number};
+use deciban_tasks::table::{Table, number};
 
 /// Show what a model or statistics file holds: means, covariances, and the classifier written out
 #[derive(Args)]
@@ -60,7 +60,7 @@ impl Inspect {
             return Ok(());
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return Err(Error::parameter("--confidence", "give a probability between 0 and 1, as 0.95"));
+            return Err(Error::parameter("confidence", "give a probability between 0 and 1, as 0.95"));
         }
         let model = Model::load(&self.file)?;
         let (model, calibration) = match &model {
@@ -98,7 +98,7 @@ impl Inspect {
 
     fn as_logistic(&self, model: &Model) -> Result<()> {
         let Model::Generative(model) = model else {
-            return Err(Error::parameter("--as", "only a generative model has another form; this one is what it is"));
+            return Err(Error::parameter("as", "only a generative model has another form; this one is what it is"));
         };
         let equivalent = model.log_linear()?;
         match self.json {
@@ -113,9 +113,9 @@ impl Inspect {
         if let Some(pair) = &self.versus {
             let class = |name: &str| {
                 let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
-                schema.class(name.trim()).ok_or_else(|| Error::parameter("--versus", message()))
+                schema.class(name.trim()).ok_or_else(|| Error::parameter("versus", message()))
             };
-            let [a, b] = pair.as_slice() else { return Err(Error::parameter("--versus", "give two classes: A,B")) };
+            let [a, b] = pair.as_slice() else { return Err(Error::parameter("versus", "give two classes: A,B")) };
             return versus(plain_density(model)?, schema, class(a)?, class(b)?);
         }
         match self.forms {
@@ -129,7 +129,7 @@ impl Inspect {
 fn plain_density(model: &GenerativeModel) -> Result<&GaussianDensity> {
     match describe::gaussian(model) {
         Some((_, density)) if model.blocks()[0].block.gaussianise.is_none() => Ok(density),
-        _ => Err(Error::parameter("--forms", "only a Gaussian model without --gaussianise is a form of its columns")),
+        _ => Err(Error::parameter("forms", "only a Gaussian model without §gaussianise is a form of its columns")),
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use deciban::Result;
 
 use crate::cmd::fit::load_statistics;
-use crate::describe;
+use deciban_tasks::describe;
 
 /// Add statistics files: the result is that of all their rows together
 #[derive(Args)]

@@ -11,8 +11,9 @@ use deciban_plot::{Figure, Scene, Theme, chart};
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
 use crate::cmd::compare::split;
-use crate::figures::{self, Gathered, Plane, Use};
-use crate::ledger::{Between, Task};
+use deciban_tasks::figures::{self, Gathered, Plane, Use};
+use deciban_tasks::ledger::{Between, Task};
+use deciban_tasks::{Terms, find_class};
 use crate::output;
 use crate::progress::Progress;
 
@@ -115,7 +116,7 @@ fn format(path: Option<&Path>) -> Result<Format> {
     match extension.as_deref() {
         None | Some("svg") => Ok(Format::Svg),
         Some("png") => Ok(Format::Png),
-        Some(_) => Err(Error::parameter("--output", "give a file that ends in .svg or .png")),
+        Some(_) => Err(Error::parameter("output", "give a file that ends in .svg or .png")),
     }
 }
 
@@ -142,9 +143,9 @@ impl Plot {
         /// Features that are shown; the others are folded into one.
         const MOST: usize = 14;
         let model = Model::load(&self.model)?;
-        let prior = self.decision.prior(model.schema(), model.prior(), model.empirical())?;
+        let prior = self.decision.application()?.to_model(&model)?.prior;
         let names = self.classes.clone().or(self.class.clone().map(|class| vec![class]));
-        let between = Between::named(names.as_deref(), model.schema(), "--classes")?;
+        let between = Between::named(names.as_deref(), model.schema(), "classes")?;
         let files = open_for_model(&self.data, &self.read, model.schema(), false)?;
         let classes = model.schema().classes().to_vec();
         let task = Task { model, prior, between, order: Order::Average, rows: vec![self.row] };
@@ -157,7 +158,7 @@ impl Plot {
             },
         )?;
         let Some(row) = found else {
-            return Err(Error::parameter("--row", format!("there is no row {}", self.row)));
+            return Err(Error::parameter("row", format!("there is no row {}", self.row)));
         };
         let lines: Vec<(String, f64)> =
             row.lines(MOST).into_iter().map(|(name, value, said)| (format!("{name}  {value}"), said)).collect();
@@ -186,9 +187,8 @@ impl Plot {
         let model = Model::load(&self.model)?;
         let schema = model.schema();
         let columns = self.chosen(schema)?;
-        let class = self.class.as_deref().map(|name| find_class(schema, name)).transpose()?;
-        let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
-        let costs = self.decision.costs(schema)?;
+        let class = self.class.as_deref().map(|name| find_class(schema, name, "class")).transpose()?;
+        let Terms { prior, costs, .. } = self.decision.application()?.to_model(&model)?;
         let used = Use { model: &model, prior: &prior, costs: &costs };
         let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let progress = Progress::watch(&mut files, "drawing");
@@ -209,7 +209,7 @@ impl Plot {
         };
         let plane = || match columns {
             [x, y] => Plane::new(gathered, used, [*x, *y]),
-            _ => Err(Error::parameter("--columns", "give two columns: A,B")),
+            _ => Err(Error::parameter("columns", "give two columns: A,B")),
         };
         Ok(match self.kind {
             PlotKind::Densities => match columns {
@@ -240,7 +240,7 @@ impl Plot {
         let find = |name: &String| {
             let known = || format!("the model has no column `{name}`: it has {}", schema.names().join(", "));
             let place = schema.columns().iter().position(|c| c.name == *name);
-            place.ok_or_else(|| Error::parameter("--columns", known()))
+            place.ok_or_else(|| Error::parameter("columns", known()))
         };
         let given =
             self.columns.as_ref().map(|names| names.iter().map(find).collect::<Result<Vec<_>>>()).transpose()?;
@@ -250,7 +250,7 @@ impl Plot {
             (PlotKind::Densities, Some(columns)) => Ok(columns),
             (PlotKind::Densities, None) => match all().take(12).collect::<Vec<_>>() {
                 none if none.is_empty() => {
-                    Err(Error::parameter("--kind", "the model has texts alone, which have no densities"))
+                    Err(Error::parameter("kind", "the model has texts alone, which have no densities"))
                 }
                 columns => Ok(columns),
             },
@@ -258,18 +258,11 @@ impl Plot {
                 let columns = given.unwrap_or_else(|| all().collect());
                 match columns[..] {
                     [x, y] if x != y => Ok(columns),
-                    _ => Err(Error::parameter("--columns", "give two columns: A,B")),
+                    _ => Err(Error::parameter("columns", "give two columns: A,B")),
                 }
             }
-            (_, Some(_)) => Err(Error::parameter("--columns", "only densities, regions and posterior are of columns")),
+            (_, Some(_)) => Err(Error::parameter("columns", "only densities, regions and posterior are of columns")),
             (_, None) => Ok(Vec::new()),
         }
     }
-}
-
-fn find_class(schema: &Schema, name: &str) -> Result<usize> {
-    schema.class(name).ok_or_else(|| {
-        let known = schema.classes().join(", ");
-        Error::parameter("--class", format!("there is no class `{name}`: there are {known}"))
-    })
 }

@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
 use crate::output;
 use crate::progress::Progress;
-use crate::table::exact;
+use deciban_tasks::Terms;
+use deciban_tasks::table::exact;
 
 /// Decide about new rows: decision and posterior of each class, as CSV
 #[derive(Args)]
@@ -115,7 +116,7 @@ impl Predict {
             Model::Calibrated(_) => Some("calibrated evidence is no density: use the model from before calibration"),
         };
         if let Some(message) = message.filter(|_| self.density) {
-            return Err(Error::parameter("--density", message));
+            return Err(Error::parameter("density", message));
         }
         let schema = model.schema();
         let mut names: Vec<String> = documents.iter().map(|_| "file".to_string()).collect();
@@ -130,10 +131,9 @@ impl Predict {
         if self.decision.has_costs() {
             names.push("risk".into());
         }
-        let prior = self.decision.prior(schema, model.prior(), model.empirical())?;
-        let costs = self.decision.costs(schema)?;
+        let Terms { prior, costs, has_costs } = self.decision.application()?.to_model(&model)?;
         let (evidence, density, json) = (self.evidence, self.density, self.json);
-        Ok(Form { prior, costs, evidence, density, risk: self.decision.has_costs(), json, names, documents, model })
+        Ok(Form { prior, costs, evidence, density, risk: has_costs, json, names, documents, model })
     }
 }
 

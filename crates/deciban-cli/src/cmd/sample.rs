@@ -9,9 +9,9 @@ use deciban::learn::{Classifier, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 
-use crate::args::PriorArg;
+use deciban_tasks::{PriorChoice, find_class};
 use crate::cmd::predict::quoted;
-use crate::table::exact;
+use deciban_tasks::table::exact;
 
 /// Draw new labelled rows from a generative model, as CSV
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub struct Sample {
     class: Option<String>,
     /// The prior of the classes: the model's unless given
     #[arg(long)]
-    prior: Option<PriorArg>,
+    prior: Option<PriorChoice>,
     /// The seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -44,19 +44,8 @@ impl Sample {
             return Err(Error::parameter("sample", message));
         };
         let schema = model.schema();
-        let prior = match &self.prior {
-            Some(prior) => prior.resolve(schema, model.empirical())?,
-            None => model.prior().clone(),
-        };
-        let class = match &self.class {
-            None => None,
-            Some(name) => Some(schema.class(name).ok_or_else(|| {
-                Error::parameter(
-                    "--class",
-                    format!("there is no class `{name}`: there are {}", schema.classes().join(", ")),
-                )
-            })?),
-        };
+        let prior = self.prior.clone().unwrap_or_default().resolve(schema, model.prior(), model.empirical())?;
+        let class = self.class.as_ref().map(|name| find_class(schema, name, "class")).transpose()?;
         let mut random = Random::new(self.seed);
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let failed = |e| Error::io("standard output", e);

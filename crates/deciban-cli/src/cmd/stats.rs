@@ -8,7 +8,7 @@ use deciban::learn::options::GENERATIVE;
 
 use crate::args::{ColumnArgs, GenerativeArgs, ReadArgs};
 use crate::cmd::fit::collect;
-use crate::describe;
+use deciban_tasks::describe;
 
 /// Summarise labelled rows into a statistics file, to merge, forget and fit from
 #[derive(Args)]

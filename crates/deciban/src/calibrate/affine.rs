@@ -90,7 +90,7 @@ impl<'a> Problem<'a> {
         for (i, &k) in truth.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
             let row = evidence.row(i);
             if row[k as usize] == f64::NEG_INFINITY || (pseudo_count > 0.0 && row.iter().any(|e| e.is_infinite())) {
-                let message = format!("row {}: infinite evidence cannot be calibrated so: use --method pav", i + 1);
+                let message = format!("row {}: infinite evidence cannot be calibrated so: use §method=pav", i + 1);
                 return Err(Error::Classes(message));
             }
         }

@@ -32,7 +32,7 @@ impl Beta {
     pub fn fit(llr: &[f64], truth: &[u32], weights: Option<&[f64]>, prior: &[f64], pseudo_count: f64) -> Result<Self> {
         let (weights, share) = balance(truth, weights, prior, pseudo_count)?;
         if let Some(i) = (0..llr.len()).find(|&i| weights[i] > 0.0 && llr[i].is_infinite()) {
-            let message = format!("row {}: infinite evidence cannot be calibrated so: use --method pav", i + 1);
+            let message = format!("row {}: infinite evidence cannot be calibrated so: use §method=pav", i + 1);
             return Err(Error::Classes(message));
         }
         let log_odds = (prior[1] / prior[0]).ln();

@@ -152,7 +152,7 @@ impl Calibrator {
             check_weights(weights, truth.len())?;
         }
         if let Some(a) = self.pseudo_count.filter(|a| !(a.is_finite() && *a >= 0.0)) {
-            return Err(Error::parameter("--pseudo-count", format!("{a} is not a finite number of at least 0")));
+            return Err(Error::parameter("pseudo_count", format!("{a} is not a finite number of at least 0")));
         }
         if let Some(prior) = &self.prior {
             Error::check_shape("classes of the prior", classes.len(), prior.classes())?;

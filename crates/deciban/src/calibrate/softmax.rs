@@ -69,7 +69,7 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Softmax<'_, F> {
         if unbounded {
             let message = "the rows are perfectly separable: there is no error to learn from, and the evidence would \
                            grow without end; calibrate on more rows, or give a pseudo-count of 1";
-            return Err(Error::parameter("--pseudo-count", message));
+            return Err(Error::parameter("pseudo_count", message));
         }
         Ok(solution)
     }

@@ -45,10 +45,10 @@ impl Bootstrap {
     /// resamples.
     pub fn replicates_of(&self, weights: &[f64], figures: impl Fn(&[f64]) -> Vec<f64> + Sync) -> Result<Vec<Vec<f64>>> {
         if self.resamples == 0 {
-            return Err(Error::parameter("--bootstrap", "give at least 1 resample"));
+            return Err(Error::parameter("bootstrap", "give at least 1 resample"));
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return Err(Error::parameter("--confidence", "give a probability above 0 and below 1"));
+            return Err(Error::parameter("confidence", "give a probability above 0 and below 1"));
         }
         let one = |number: u64| {
             let mut copies = vec![0.0; weights.len()];

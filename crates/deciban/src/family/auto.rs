@@ -289,7 +289,7 @@ impl Family for Auto {
 
     fn choose(&self, folds: &[Vec<AutoStatistic>], names: Names<'_>) -> Result<Self> {
         if folds.len() < 2 {
-            return Err(Error::parameter("--folds", "a family is chosen by folds: at least 2 are needed"));
+            return Err(Error::parameter("folds", "a family is chosen by folds: at least 2 are needed"));
         }
         let sum = |chosen: &dyn Fn(usize) -> bool| -> Result<Vec<AutoStatistic>> {
             let mut all: Vec<AutoStatistic> = vec![self.empty(1); folds[0].len()];
@@ -320,7 +320,7 @@ impl Family for Auto {
     }
 
     fn fit(&self, classes: &[&AutoStatistic], names: Names<'_>) -> Result<AutoDensity> {
-        let shape = self.chosen.ok_or_else(|| Error::parameter("--family", "the family has not been chosen yet"))?;
+        let shape = self.chosen.ok_or_else(|| Error::parameter("family", "the family has not been chosen yet"))?;
         Ok(AutoDensity(Box::new(self.of_shape(shape, classes, names)?)))
     }
 }

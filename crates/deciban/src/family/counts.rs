@@ -31,7 +31,7 @@ impl Unseen {
 pub(super) fn check_pseudo_count(pseudo_count: f64) -> Result<()> {
     match pseudo_count.is_finite() && pseudo_count >= 0.0 {
         true => Ok(()),
-        false => Err(Error::parameter("--pseudo-count", "give a finite number of at least 0")),
+        false => Err(Error::parameter("pseudo_count", "give a finite number of at least 0")),
     }
 }
 
@@ -54,14 +54,14 @@ pub(super) fn levels_in(codes: &[u32], x: &Cells<'_>, name: &str) -> Result<usiz
 
 /// The error of a level that training never saw, where [`Unseen::Error`] asks for it.
 pub(super) fn refuse_unseen(name: &str, row: u64) -> Error {
-    let message = "the level was not in the training data; fit with it, or without --refuse-unseen".into();
+    let message = "the level was not in the training data; fit with it, or without §refuse_unseen".into();
     Error::Cell { column: name.into(), row: row + 1, message }
 }
 
 /// The error of a class without any cell to estimate from.
 pub(super) fn nothing_to_estimate(column: &str, class: &str) -> Error {
     Error::Classes(format!(
-        "class `{class}` has no cell in column `{column}` to estimate from: give --pseudo-count above 0, or drop it with --ignore '{column}'"
+        "class `{class}` has no cell in column `{column}` to estimate from: give §pseudo_count above 0, or drop it with §ignore='{column}'"
     ))
 }
 

@@ -274,7 +274,7 @@ fn check_domain<E: ExponentialFamily>(column: &[f64], x: &Cells<'_>, name: &str)
         return Err(Error::Infinite { column: name.into(), row });
     }
     let message = format!(
-        "{} is not one of the {} of this family; give --family '{name}=gaussian' or --family '{name}=histogram'",
+        "{} is not one of the {} of this family; give §family='{name}=gaussian' or §family='{name}=histogram'",
         column[i],
         E::DOMAIN
     );
@@ -409,8 +409,8 @@ impl<E: ExponentialFamily> Family for E {
             found.map_err(|why| {
                 let (column, class) = (name(names.columns, j), name(names.classes, class));
                 Error::Schema(format!(
-                    "column `{column}` {why} within class `{class}`: leave it out with --ignore '{column}', \
-                     or give --family '{column}=histogram'"
+                    "column `{column}` {why} within class `{class}`: leave it out with §ignore='{column}', \
+                     or give §family='{column}=histogram'"
                 ))
             })
         };

@@ -80,7 +80,7 @@ impl Histogram {
     /// Refuses hyper-parameters out of range.
     pub fn check(&self) -> Result<()> {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
-            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+            return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
         self.bins.check()
     }
@@ -123,7 +123,7 @@ impl HistogramStatistic {
         let cuts = |side: &Self| side.given.iter().map(|given| given.cuts.clone()).collect::<Vec<_>>();
         match cuts(self) == cuts(other) {
             true => Ok(()),
-            false => Err(Error::Schema("the histograms have other cuts: make them with the same --bins".into())),
+            false => Err(Error::Schema("the histograms have other cuts: make them with the same §bins".into())),
         }
     }
 }
@@ -374,8 +374,8 @@ impl Family for Histogram {
                 if total <= 0.0 {
                     let (column, class) = (name(names.columns, j), name(names.classes, c));
                     return Err(Error::Schema(format!(
-                        "column `{column}` has no values within class `{class}`: leave it out with --ignore '{column}', \
-                         or give --pseudo-count 1"
+                        "column `{column}` has no values within class `{class}`: leave it out with §ignore='{column}', \
+                         or give §pseudo_count=1"
                     )));
                 }
                 Ok(weights.iter().map(|n| (n + alpha) / total).collect())

@@ -166,7 +166,7 @@ macro_rules! families {
                 match name {
                     $($name => Ok(AnyFamily::$variant(<$family>::default())),)*
                     _ => Err(crate::Error::parameter(
-                        "--family",
+                        "family",
                         format!("there is no family `{name}`: there are {}", NAMES.join(", ")),
                     )),
                 }

@@ -83,7 +83,7 @@ impl ExponentialFamily for Poisson {
     fn check(&self) -> Result<()> {
         match self.pseudo_count >= 0.0 && self.pseudo_count.is_finite() {
             true => Ok(()),
-            false => Err(Error::parameter("--pseudo-count", "give a number of 0 or more")),
+            false => Err(Error::parameter("pseudo_count", "give a number of 0 or more")),
         }
     }
 

@@ -133,7 +133,7 @@ fn cells_of(levels: &[usize]) -> Option<usize> {
 fn too_many(levels: &[usize], columns: &[String]) -> Error {
     let cells = levels.iter().map(|&levels| levels.max(1) as f64).product::<f64>();
     Error::Schema(format!(
-        "the table of {} has {cells} cells, more than {MOST_CELLS}: leave columns out with --ignore, or give --model tree or naive-bayes",
+        "the table of {} has {cells} cells, more than {MOST_CELLS}: leave columns out with §ignore, or give §model=tree or naive-bayes",
         list(columns)
     ))
 }

@@ -460,7 +460,7 @@ impl Tree {
         check_pseudo_count(self.pseudo_count)?;
         match self.back_off {
             Some(rows) if !rows.is_finite() || rows < 0.0 => {
-                Err(Error::parameter("--back-off", "give a finite number of at least 0"))
+                Err(Error::parameter("back_off", "give a finite number of at least 0"))
             }
             _ => Ok(()),
         }
@@ -498,7 +498,7 @@ fn check_pair_cells(levels: &[usize], names: &[String]) -> Result<()> {
     }
     let most = (0..levels.len()).max_by_key(|&j| levels[j]).unwrap_or(0);
     Err(Error::Schema(format!(
-        "a tree would count {cells} pairs of levels, more than {MOST_PAIR_CELLS}: column `{0}` alone has {1} levels; leave it out with --ignore '{0}'",
+        "a tree would count {cells} pairs of levels, more than {MOST_PAIR_CELLS}: column `{0}` alone has {1} levels; leave it out with §ignore='{0}'",
         names[most], levels[most]
     )))
 }

@@ -25,10 +25,10 @@ pub(super) fn left_out(words: &[[f64; 2]], fewest: f64, most: Option<usize>) -> 
 /// Refuses a vocabulary without words.
 pub(super) fn check_vocabulary(min_count: f64, vocabulary: Option<usize>) -> Result<()> {
     if min_count.is_nan() {
-        return Err(Error::parameter("--min-count", "give a number of rows"));
+        return Err(Error::parameter("min_count", "give a number of rows"));
     }
     match vocabulary {
-        Some(0) => Err(Error::parameter("--vocabulary", "give a number of words of at least 1")),
+        Some(0) => Err(Error::parameter("vocabulary", "give a number of words of at least 1")),
         _ => Ok(()),
     }
 }

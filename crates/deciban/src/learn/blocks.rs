@@ -113,12 +113,12 @@ impl NaiveBayes {
     pub fn blocks(&self, columns: &[Column]) -> Result<Vec<Block>> {
         for (name, family) in &self.families {
             let Some(column) = columns.iter().find(|c| c.name == *name) else {
-                return Err(Error::parameter("--family", format!("there is no column `{name}`")));
+                return Err(Error::parameter("family", format!("there is no column `{name}`")));
             };
             if !takes(family, column) {
                 let (what, family) = (held(column.kind), family.name());
                 let message = format!("column `{name}` holds {what}, which {family} does not describe");
-                return Err(Error::parameter("--family", message));
+                return Err(Error::parameter("family", message));
             }
         }
         let chosen = |c: &usize| {
@@ -164,8 +164,8 @@ impl NaiveBayes {
 pub fn counted(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
     if let Some(category) = columns.iter().find(|c| matches!(c.kind, Kind::Category | Kind::Flag)) {
         let name = &category.name;
-        let message = format!("column `{name}` holds categories: --ignore '{name}', or give --model naive-bayes");
-        return Err(Error::parameter("--model", message));
+        let message = format!("column `{name}` holds categories: §ignore='{name}', or give §model=naive-bayes");
+        return Err(Error::parameter("model", message));
     }
     let numbers: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].kind != Kind::Text).collect();
     let texts = (0..columns.len()).filter(|&c| columns[c].kind == Kind::Text).map(|c| vec![c]);
@@ -177,8 +177,8 @@ pub fn counted(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
 pub fn together(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
     if let Some(text) = columns.iter().find(|c| c.kind == Kind::Text) {
         let name = &text.name;
-        let message = format!("column `{name}` holds texts: --ignore '{name}', or give --model naive-bayes");
-        return Err(Error::parameter("--model", message));
+        let message = format!("column `{name}` holds texts: §ignore='{name}', or give §model=naive-bayes");
+        return Err(Error::parameter("model", message));
     }
     let places: Vec<usize> = (0..columns.len()).collect();
     nonempty(if places.is_empty() { Vec::new() } else { vec![Block::new(places, columns, family.clone())] })
@@ -252,10 +252,10 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let families = vec![("gian".to_string(), AnyFamily::named("gamma").unwrap())];
         let error = NaiveBayes { families, ..NaiveBayes::default() }.blocks(&columns()).unwrap_err().to_string();
-        assert_eq!(error, "--family: there is no column `gian`");
+        assert_eq!(error, "family: there is no column `gian`");
         let families = vec![("job".to_string(), AnyFamily::named("gamma").unwrap())];
         let error = NaiveBayes { families, ..NaiveBayes::default() }.blocks(&columns()).unwrap_err().to_string();
-        assert_eq!(error, "--family: column `job` holds categories, which gamma does not describe");
+        assert_eq!(error, "family: column `job` holds categories, which gamma does not describe");
         let error = counted(&columns(), &AnyFamily::named("bernoulli").unwrap()).unwrap_err().to_string();
         assert!(error.contains("column `job` holds categories"), "{error}");
         assert!(AnyFamily::named("gauss").is_err());

@@ -32,8 +32,8 @@ impl Generative {
         family.check()?;
         if let Some(column) = columns.iter().find(|c| c.kind != Kind::Number) {
             return Err(Error::Schema(format!(
-                "column `{0}` does not hold numbers: leave it out with --ignore '{0}', \
-                 or give --number '{0}' to see the first cell that is none",
+                "column `{0}` does not hold numbers: leave it out with §ignore='{0}', \
+                 or give §number='{0}' to see the first cell that is none",
                 column.name
             )));
         }

@@ -68,9 +68,9 @@ fn moments_of(statistic: AnyStatistic) -> Result<Moments> {
 
 fn unfit() -> Error {
     Error::parameter(
-        "--model",
-        "least-squares needs the means and covariances of numbers: make the statistics with --model gaussian, \
-         a full or tied --covariance and no --gaussianise",
+        "model",
+        "least-squares needs the means and covariances of numbers: make the statistics with §model=gaussian, \
+         a full or tied §covariance and no §gaussianise",
     )
 }
 

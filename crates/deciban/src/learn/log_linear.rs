@@ -44,7 +44,7 @@ impl LogLinear {
         let FittedBlock { block, density } = fitted;
         let refuse = |why: &str| {
             let names = crate::error::list(&block.names);
-            Err(Error::parameter("--as logistic", format!("{names}: {why}")))
+            Err(Error::parameter("as=logistic", format!("{names}: {why}")))
         };
         if block.gaussianise.is_some() {
             return refuse("gaussianised columns are not linear in the units of the file");
@@ -52,7 +52,7 @@ impl LogLinear {
         match (density, &block.family) {
             (AnyDensity::Gaussian(density), _) => {
                 if !density.is_tied() {
-                    return refuse("a covariance of each class's own is quadratic: give --covariance tied");
+                    return refuse("a covariance of each class's own is quadratic: give §covariance=tied");
                 }
                 let forms = density.linear()?;
                 for (j, column) in columns.iter().enumerate() {

@@ -191,8 +191,8 @@ impl Options {
             (_, true, ..) => Ok(Some("multinomial")),
             (_, _, true, _) => Ok(Some("gaussian")),
             (_, _, _, true) => {
-                let message = "say what it is for: --model naive-bayes, bernoulli, multinomial, table or tree";
-                Err(Error::parameter("--pseudo-count, --refuse-unseen, --min-count, --vocabulary", message))
+                let message = "say what it is for: §model=naive-bayes, bernoulli, multinomial, table or tree";
+                Err(Error::parameter("pseudo_count", message))
             }
             _ => Ok(None),
         }
@@ -213,7 +213,7 @@ impl Options {
     pub fn generative(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
         self.gaussian().check()?;
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
-            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+            return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
         let learner = match model {
             "gaussian" => Generative::gaussian(columns, self.gaussian())?.gaussianise(self.gaussianise),
@@ -232,14 +232,14 @@ impl Options {
                 let cuts = self.cuts(columns)?;
                 if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {
                     let message = format!("the statistics files of a {model} have their bins settled: drop the option");
-                    return Err(Error::parameter("--bins", message));
+                    return Err(Error::parameter("bins", message));
                 }
                 let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
                 learner.discretise(Binning::Mdl).cuts(cuts)?
             }
             _ => {
                 let names: Vec<&str> = MODELS.iter().map(|(name, _)| *name).collect();
-                return Err(Error::parameter("--model", format!("there is no `{model}`, only {}", names.join(", "))));
+                return Err(Error::parameter("model", format!("there is no `{model}`, only {}", names.join(", "))));
             }
         };
         Ok(learner.folds(self.open_folds()?, self.seed))
@@ -287,7 +287,7 @@ impl Options {
     /// The folds by which `auto` compares models.
     pub fn auto_folds(&self) -> Result<usize> {
         match self.folds {
-            Some(1) => Err(Error::parameter("--folds", "auto needs at least 2 folds")),
+            Some(1) => Err(Error::parameter("folds", "auto needs at least 2 folds")),
             folds => Ok(folds.unwrap_or(5)),
         }
     }
@@ -330,7 +330,7 @@ impl Options {
                 Some(column) if !column.is_numeric() => format!("column `{name}` does not hold numbers"),
                 Some(_) => continue,
             };
-            return Err(Error::parameter("--bins", message));
+            return Err(Error::parameter("bins", message));
         }
         Ok(self.bins.clone())
     }
@@ -378,7 +378,7 @@ mod tests {
             assert!(Options::default().recipe(model, &columns, Seen::Rows(&[])).is_ok(), "{model}");
         }
         let error = Options::default().recipe("gausian", &columns, Seen::Rows(&[])).unwrap_err().to_string();
-        assert!(error.starts_with("--model: there is no `gausian`, only auto, gaussian, naive-bayes"), "{error}");
+        assert!(error.starts_with("model: there is no `gausian`, only auto, gaussian, naive-bayes"), "{error}");
         assert_eq!(takers("effect"), [NOISY_OR]);
     }
 }

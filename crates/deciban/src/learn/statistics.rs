@@ -139,7 +139,7 @@ impl Statistics {
         }
         if self.pass.folds != other.pass.folds {
             return Err(Error::Schema(format!(
-                "the statistics have {} and {} folds: make them with the same --folds",
+                "the statistics have {} and {} folds: make them with the same §folds",
                 self.pass.folds, other.pass.folds
             )));
         }
@@ -150,7 +150,7 @@ impl Statistics {
             || !self.pass.blocks.iter().zip(&other.pass.blocks).all(same_maps)
         {
             return Err(Error::Schema(
-                "the statistics were made with other blocks, another --gaussianise, --family or --bins: make them with the same options"
+                "the statistics were made with other blocks, another §gaussianise, §family or §bins: make them with the same options"
                     .into(),
             ));
         }

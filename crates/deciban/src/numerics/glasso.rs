@@ -15,7 +15,7 @@ use super::linear::{Matrix, cholesky, solve_lower};
 use crate::error::{Error, Result};
 
 /// The option that sets ρ.
-const OPTION: &str = "--sparse-precision";
+const OPTION: &str = "sparse_precision";
 
 /// The most sweeps over the columns, and over the coefficients of one column.
 const SWEEPS: usize = 1000;
@@ -59,7 +59,7 @@ pub fn graphical_lasso(s: &[f64], d: usize, rho: f64) -> Result<GraphicalLasso> 
     if s.iter().any(|x| !x.is_finite()) || (0..d).any(|j| s[j * d + j] <= 0.0) {
         return Err(Error::parameter(
             OPTION,
-            "a column does not vary, or its variance is not finite: drop it with --ignore",
+            "a column does not vary, or its variance is not finite: drop it with §ignore",
         ));
     }
     if rho == 0.0 {
@@ -143,7 +143,7 @@ fn solve(s: &[f64], d: usize, rho: f64) -> Result<GraphicalLasso> {
     Err(Error::parameter(
         OPTION,
         format!(
-            "{rho} leaves the precision too ill-conditioned (duality gap {gap:.1e}): try a larger value, or --shrinkage auto"
+            "{rho} leaves the precision too ill-conditioned (duality gap {gap:.1e}): try a larger value, or §shrinkage=auto"
         ),
     ))
 }
@@ -354,7 +354,7 @@ mod tests {
         assert!(message(&singular, 2, 0.0).contains("singular"));
         assert!(message(&covariance(5, 8, 4), 8, 0.0).contains("singular"));
         check(&singular, 2, 0.01);
-        assert!(message(&singular, 2, -0.1).starts_with("--sparse-precision: -0.1"));
+        assert!(message(&singular, 2, -0.1).starts_with("sparse_precision: -0.1"));
         assert!(message(&singular, 2, f64::NAN).contains("NaN"));
         assert!(message(&[0.0], 1, 0.1).contains("does not vary"));
         assert!(message(&[1.0, f64::NAN, f64::NAN, 1.0], 2, 0.1).contains("not finite"));

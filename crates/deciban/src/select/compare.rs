@@ -223,7 +223,7 @@ impl CrossValidation {
 }
 
 fn no_candidates() -> Error {
-    Error::parameter("--models", "there is no candidate to compare")
+    Error::parameter("models", "there is no candidate to compare")
 }
 
 impl Comparison {

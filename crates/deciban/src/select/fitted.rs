@@ -126,7 +126,7 @@ pub fn without_each(folds: &[Vec<AnyStatistic>]) -> Result<Vec<Vec<AnyStatistic>
             (None, Some(after)) => after.clone(),
             (Some(before), None) => before.clone(),
             (Some(before), Some(after)) => merged(before, after)?,
-            (None, None) => return Err(Error::parameter("--folds", "at least 2 folds are needed")),
+            (None, None) => return Err(Error::parameter("folds", "at least 2 folds are needed")),
         });
         before = Some(before.as_ref().map_or_else(|| Ok(folds[fold].clone()), |sum| merged(sum, &folds[fold]))?);
     }
@@ -151,7 +151,7 @@ pub fn fit(
         .collect();
     if let Some(fold) = present.iter().position(|classes| classes.len() < 2) {
         return Err(Error::Classes(format!(
-            "without fold {} fewer than two classes of `{}` are left: give fewer --folds",
+            "without fold {} fewer than two classes of `{}` are left: give fewer §folds",
             fold + 1,
             schema.target()
         )));

@@ -67,8 +67,8 @@ impl Folds {
         check_count(count)?;
         let Counts(rows) = engine.run(&Count)?;
         if rows.len() < count {
-            let message = format!("{} groups are too few for {count} folds: give --folds {}", rows.len(), rows.len());
-            return Err(Error::parameter("--group", message));
+            let message = format!("{} groups are too few for {count} folds: give §folds={}", rows.len(), rows.len());
+            return Err(Error::parameter("group", message));
         }
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&g| (std::cmp::Reverse(rows[g]), hash(seed, g as u64)));
@@ -86,7 +86,7 @@ impl Folds {
     pub fn given(engine: &impl Engine) -> Result<Self> {
         let Counts(rows) = engine.run(&Count)?;
         if rows.len() < 2 {
-            return Err(Error::parameter("--fold", "the column has one value only: at least two folds are needed"));
+            return Err(Error::parameter("fold", "the column has one value only: at least two folds are needed"));
         }
         Ok(Folds { count: rows.len(), rule: Rule::Coded((0..rows.len() as u32).collect()) })
     }
@@ -126,7 +126,7 @@ impl Folds {
 
 fn check_count(count: usize) -> Result<()> {
     match count {
-        0 | 1 => Err(Error::parameter("--folds", "at least 2 folds are needed")),
+        0 | 1 => Err(Error::parameter("folds", "at least 2 folds are needed")),
         _ => Ok(()),
     }
 }

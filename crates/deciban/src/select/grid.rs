@@ -75,7 +75,7 @@ pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candida
     let (columns, classes) = (schema.columns(), schema.classes().len());
     if let Some(unknown) = models.iter().find(|name| !MODELS.contains(&name.as_str())) {
         let message = format!("there is no model `{unknown}`: there are {}", MODELS.join(", "));
-        return Err(Error::parameter("--models", message));
+        return Err(Error::parameter("models", message));
     }
     let mut all = Vec::new();
     for model in MODELS {
@@ -96,7 +96,7 @@ pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candida
         }
     }
     match all.is_empty() {
-        true => Err(Error::parameter("--models", "none of these models fits the columns")),
+        true => Err(Error::parameter("models", "none of these models fits the columns")),
         false => Ok(all),
     }
 }
@@ -174,7 +174,7 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
         "table" => {
             let cells: f64 = columns.iter().map(|c| c.levels.len().max(1) as f64).product();
             match cells * 4f64.powi((kinds.numbers + kinds.counts) as i32) > MOST_CELLS {
-                true => Err(Error::parameter("--models", "a table of all columns has too many cells: give tree")),
+                true => Err(Error::parameter("models", "a table of all columns has too many cells: give tree")),
                 false => binned(model, columns),
             }
         }
@@ -182,12 +182,12 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
         "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
         "least-squares" => match kinds.only_numbers() {
             true => Ok(vec![Candidate { name: model.into(), recipe: Recipe::LeastSquares(LeastSquares) }]),
-            false => Err(Error::parameter("--models", "least-squares takes numbers alone")),
+            false => Err(Error::parameter("models", "least-squares takes numbers alone")),
         },
-        _ if classes != 2 => Err(Error::parameter("--models", format!("{model} is for two classes"))),
+        _ if classes != 2 => Err(Error::parameter("models", format!("{model} is for two classes"))),
         "noisy-or" => match columns.iter().all(is_cause) {
             true => Ok([0.1, 1.0, 10.0].map(noisy_or).into()),
-            false => Err(Error::parameter("--models", "noisy-or takes flags and counts alone: give --flag or --count")),
+            false => Err(Error::parameter("models", "noisy-or takes flags and counts alone: give §flag or §count")),
         },
         _ => {
             let link = if model == "probit" { Link::Probit } else { Link::Cloglog };

@@ -56,10 +56,10 @@ impl CrossValidation {
         shares: &[f64],
     ) -> Result<Vec<LearningCurve>> {
         let Some(folds) = self.folds() else {
-            return Err(Error::parameter("--folds", "a learning curve needs folds"));
+            return Err(Error::parameter("folds", "a learning curve needs folds"));
         };
         if let Some(share) = shares.iter().find(|share| !(**share > 0.0 && **share <= 1.0)) {
-            return Err(Error::parameter("--shares", format!("{share} is no share above 0 and up to 1")));
+            return Err(Error::parameter("shares", format!("{share} is no share above 0 and up to 1")));
         }
         let schema = engine.schema()?;
         let judge = Judge::new(schema.classes(), Costs::zero_one(schema.classes()))?;

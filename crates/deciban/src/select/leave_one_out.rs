@@ -80,13 +80,13 @@ impl LeaveOneOut {
     /// Why a candidate cannot be left-one-out, if it cannot.
     pub(super) fn refuses(candidate: &Candidate, columns: &[Column]) -> Option<Error> {
         let message = match candidate.closed_form(columns) {
-            None => "it is not fitted from statistics alone: give --folds 10",
+            None => "it is not fitted from statistics alone: give §folds=10",
             Some(learner) if learner.blocks().iter().any(|block| block.family.is_open()) => {
-                "auto needs folds: give --folds 10"
+                "auto needs folds: give §folds=10"
             }
             Some(_) => return None,
         };
-        Some(Error::parameter("--folds leave-one-out", message))
+        Some(Error::parameter("folds=leave-one-out", message))
     }
 
     fn with_downdates(mut self) -> Result<Self> {

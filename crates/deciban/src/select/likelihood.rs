@@ -147,7 +147,7 @@ fn single_gaussian<'a>(
 }
 
 fn no_likelihood() -> Error {
-    Error::parameter("--by likelihood", "statistics alone do not tell the likelihood of this model")
+    Error::parameter("by=likelihood", "statistics alone do not tell the likelihood of this model")
 }
 
 impl Fold<'_> {

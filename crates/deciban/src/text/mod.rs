@@ -70,7 +70,7 @@ impl Tokeniser {
         let (fewest, most) = self.ngrams;
         let (limit, what) = if self.characters { (8, "characters") } else { (3, "words") };
         if fewest < 1 || most < fewest || most > limit {
-            return Err(Error::parameter("--ngrams", format!("give numbers of {what} from 1 to {limit}, as in 1..2")));
+            return Err(Error::parameter("ngrams", format!("give numbers of {what} from 1 to {limit}, as in 1..2")));
         }
         Ok(())
     }

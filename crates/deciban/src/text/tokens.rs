@@ -304,7 +304,7 @@ mod tests {
     fn meaningless_ngrams_are_refused() {
         for (characters, ngrams) in [(false, (0, 1)), (false, (2, 1)), (false, (1, 4)), (true, (1, 9))] {
             let error = Tokens::new(&Tokeniser { characters, ngrams, ..default() }).unwrap_err().to_string();
-            assert!(error.starts_with("--ngrams: give numbers of "), "{error}");
+            assert!(error.starts_with("ngrams: give numbers of "), "{error}");
         }
         let read: Tokeniser = serde_json::from_str(r#"{"ngrams": [1, 2]}"#).unwrap();
         assert_eq!(read, Tokeniser { ngrams: (1, 2), ..default() });

@@ -28,7 +28,7 @@ impl Binning {
     pub fn check(&self) -> Result<()> {
         match self {
             Binning::Cuts(columns) => columns.iter().try_for_each(|cuts| check_cuts(cuts)),
-            Binning::Quantiles(0) => Err(Error::parameter("--bins", "give at least one bin")),
+            Binning::Quantiles(0) => Err(Error::parameter("bins", "give at least one bin")),
             _ => Ok(()),
         }
     }
@@ -83,7 +83,7 @@ fn equal_mass(values: &[(f64, Vec<f64>)], bins: usize) -> Vec<f64> {
 fn check_cuts(cuts: &[f64]) -> Result<()> {
     match cuts.iter().all(|c| c.is_finite()) && cuts.is_sorted_by(|a, b| a < b) {
         true => Ok(()),
-        false => Err(Error::parameter("--bins", format!("the cuts {cuts:?} must ascend: write 400,800,1200"))),
+        false => Err(Error::parameter("bins", format!("the cuts {cuts:?} must ascend: write 400,800,1200"))),
     }
 }
 
@@ -124,7 +124,7 @@ impl Bins {
         let high = high.unwrap_or_else(|| outside(last, 1.0, step(cuts.windows(2).next_back())));
         match low < high && low.is_finite() && high.is_finite() {
             true => Ok(Bins { cuts, low, high }),
-            false => Err(Error::parameter("--bins", "the numbers are too large to be cut into bins")),
+            false => Err(Error::parameter("bins", "the numbers are too large to be cut into bins")),
         }
     }
 

@@ -89,15 +89,15 @@ impl Linear {
     pub fn pca(total: &Moments, n: usize) -> Result<Self> {
         let d = total.width();
         if n == 0 || n > d {
-            return Err(Error::parameter("--pca", format!("{n} components of {d} columns: give 1 to {d}")));
+            return Err(Error::parameter("pca", format!("{n} components of {d} columns: give 1 to {d}")));
         }
         let (values, vectors) = eigen(total.scatter())
-            .ok_or_else(|| Error::parameter("--pca", "the covariance holds numbers too large: --standardise first"))?;
+            .ok_or_else(|| Error::parameter("pca", "the covariance holds numbers too large: §standardise first"))?;
         let floor = values[0].max(0.0) * f64::EPSILON * d as f64;
         let rank = values.iter().filter(|&&v| v > floor).count();
         if n > rank {
-            let message = format!("the rows vary in {rank} directions only: give at most --pca {rank}");
-            return Err(Error::parameter("--pca", message));
+            let message = format!("the rows vary in {rank} directions only: give at most §pca={rank}");
+            return Err(Error::parameter("pca", message));
         }
         let w = Matrix::from_columns(d, n, vectors.data()[..d * n].to_vec());
         Ok(Linear { centre: total.mean().to_vec(), map: Map::Project(w) })
@@ -109,7 +109,7 @@ impl Linear {
         let most = filled.saturating_sub(1).min(d);
         if n == 0 || n > most {
             let message = format!("{n} directions for {filled} classes and {d} columns: give 1 to {most}");
-            return Err(Error::parameter("--lda", message));
+            return Err(Error::parameter("lda", message));
         }
         let mut within = Matrix::zeros(d, d);
         let mut between = Matrix::zeros(d, d);
@@ -127,7 +127,7 @@ impl Linear {
         let scaled = Scaled::factor(&within, total.mean()).ok_or_else(|| {
             let mut error = singular(&within, total.mean(), total.rows() - filled as f64, None, names);
             if let Error::Singular { why, .. } = &mut error {
-                *why = format!("--lda cannot whiten it ({why}); --pca first may help");
+                *why = format!("§lda cannot whiten it ({why}); §pca first may help");
             }
             error
         })?;
@@ -138,7 +138,7 @@ impl Linear {
         let mut m = Matrix::from_fn(d, d, |i, j| half[(j, i)]);
         solve_lower(scaled.l(), false, &mut m);
         let (_, vectors) = eigen(&m).ok_or_else(|| {
-            Error::parameter("--lda", "the class means are too far apart for doubles: --standardise first")
+            Error::parameter("lda", "the class means are too far apart for doubles: §standardise first")
         })?;
         let mut w = Matrix::from_columns(d, n, vectors.data()[..d * n].to_vec());
         solve_lower(scaled.l(), true, &mut w);
@@ -319,8 +319,8 @@ mod tests {
     fn too_many_directions_are_refused_with_the_number_that_works() {
         let line = Moments::of_rows(&[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]);
         let error = Linear::pca(&line, 2).unwrap_err().to_string();
-        assert_eq!(error, "--pca: the rows vary in 1 directions only: give at most --pca 1");
+        assert_eq!(error, "pca: the rows vary in 1 directions only: give at most pca=1");
         let error = Step::Lda(2).fit(&classes(), &names()).unwrap_err().to_string();
-        assert_eq!(error, "--lda: 2 directions for 2 classes and 3 columns: give 1 to 1");
+        assert_eq!(error, "lda: 2 directions for 2 classes and 3 columns: give 1 to 1");
     }
 }

@@ -16,7 +16,8 @@ use serde_json::json;
 
 use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, Known, ReadArgs};
 use crate::output::say;
-use crate::table::{Table, count, number, percent};
+use deciban_tasks::PriorChoice;
+use deciban_tasks::table::{Table, count, number, percent};
 
 pub use models::{check as check_options, split};
 
@@ -80,13 +81,16 @@ impl Compare {
         if self.by == "likelihood" {
             return self.by_likelihood(&validation.by_likelihood(&files, &candidates)?);
         }
-        let mut validation = validation.costs(self.decision.costs(&schema)?);
+        let application = self.decision.application()?;
+        let mut validation = validation.costs(application.costs(&schema)?);
         let empirical = || {
             let labels = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
             Prior::from_weights(&labels.weights())
         };
-        if let Some(prior) = self.decision.other_prior(&schema, empirical)? {
-            validation = validation.prior(prior);
+        // Each fold has the prior of the others, if no prior is asked for.
+        if !matches!(application.prior, PriorChoice::Own | PriorChoice::Empirical) {
+            let empirical = empirical()?;
+            validation = validation.prior(application.prior.resolve(&schema, &empirical, &empirical)?);
         }
         let comparison = validation.run(&files, &candidates)?;
         remarks.iter().for_each(|remark| eprintln!("{remark}"));

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 
 use super::Compare;
 use crate::args::open_for_model;
-use crate::evaluation::Shown;
+use deciban_tasks::evaluation::Shown;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::scored::collect;
-use crate::table::{Table, count, number, percent};
+use deciban_tasks::scored::collect;
+use deciban_tasks::table::{Table, count, number, percent};
 
 /// What the evidence of all models together may take.
 const BUDGET: usize = 1 << 30;
@@ -96,7 +96,7 @@ impl Compare {
             ));
         }
         let first = Model::load(&models[0])?.schema().clone();
-        let costs = self.decision.costs(&first)?;
+        let costs = self.decision.application()?.costs(&first)?;
         let mut judged = Vec::new();
         for file in models {
             let one = self.judge(file, models, data, &first, &costs);
@@ -131,7 +131,7 @@ impl Compare {
             Error::Schema(format!("{file} has the classes {a}, but {} has {b}: only the same can be compared", all[0]))
         })?;
         let mut files = open_for_model(data, &self.read, schema, true)?;
-        let own = self.decision.prior(schema, model.prior(), model.empirical())?;
+        let own = self.decision.application()?.to_model(&model)?.prior;
         let prior = Prior::new(&order.iter().map(|&k| own.probabilities()[k]).collect::<Vec<_>>())?;
         let progress = Progress::watch(&mut files, "comparing");
         let zero_one = Costs::zero_one(schema.classes());

@@ -11,9 +11,9 @@ use deciban::posterior::Prior;
 use deciban::transform::Binning;
 
 use super::{in_decibans, learn};
-use crate::describe;
+use deciban_tasks::describe;
 use crate::output::say;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 const CUTS: [f64; 3] = [400.0, 800.0, 1200.0];
 /// Made-up areas in square feet: those of the example in the library's documentation.

@@ -13,7 +13,7 @@ use deciban::posterior::Prior;
 
 use super::Table as Data;
 use crate::output::say;
-use crate::table::{Table, number};
+use deciban_tasks::table::{Table, number};
 
 /// 569 tumours × 30 measurements: UCI Breast Cancer Wisconsin (Diagnostic), CC BY 4.0.
 const CANCER: &str = include_str!("../../../../../examples/cancer.csv");

@@ -10,9 +10,9 @@ use deciban::learn::{Classifier, GenerativeModel};
 use deciban::posterior::Prior;
 
 use super::{in_decibans, learn, probability};
-use crate::describe;
+use deciban_tasks::describe;
 use crate::output::say;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 /// A made-up count of 100 females and 100 males. Two colours in one coat need two X chromosomes, so
 /// nearly all tortoiseshell cats are female: there is one male in thousands, and none of them here.

@@ -9,7 +9,7 @@ use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
 
 use crate::output::say;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 pub fn run(_: Option<PathBuf>) -> Result<()> {
     let height = 174.0;

@@ -13,7 +13,7 @@ use deciban::posterior::Prior;
 use deciban::{Error, Result};
 
 use crate::output::say;
-use crate::table::{Table, percent};
+use deciban_tasks::table::{Table, percent};
 
 /// What is counted: all that ASCII prints but letters, digits and the blank.
 const SYMBOLS: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
@@ -44,7 +44,7 @@ pub fn run(data: Option<PathBuf>) -> Result<()> {
         Some(folder) => sources.read(folder)?,
     }
     if sources.languages.len() < 2 {
-        return Err(Error::parameter("--data", "give a folder with a folder of files for each of several languages"));
+        return Err(Error::parameter("data", "give a folder with a folder of files for each of several languages"));
     }
     let (files, languages) = (sources.labels.len(), sources.languages.len());
     say!("{files} files of {languages} languages, each as the counts of {} symbols; no letter is read.", SYMBOLS.len());

@@ -13,7 +13,7 @@ use deciban::learn::{Classifier, Generative, Learner, Logistic};
 use deciban::numerics::{Random, normal_cdf};
 
 use crate::output::say;
-use crate::table::{Table, percent};
+use deciban_tasks::table::{Table, percent};
 
 /// The share of the rows of class b that lie far out.
 const FAR: f64 = 0.1;

@@ -10,7 +10,7 @@ use deciban::learn::{Classifier, Generative, Learner, LeastSquares};
 use deciban::numerics::Random;
 
 use crate::output::say;
-use crate::table::{Table, number, percent};
+use deciban_tasks::table::{Table, number, percent};
 
 pub fn run(_: Option<PathBuf>) -> Result<()> {
     const ROWS: usize = 300;

@@ -14,7 +14,7 @@ use deciban_data::{Files, Options, Target};
 
 use crate::output::say;
 use crate::progress::Progress;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 const STRUCTURES: [(&str, Structure); 4] = [
     ("naive, tied", Structure::TiedDiagonal),
@@ -25,7 +25,7 @@ const STRUCTURES: [(&str, Structure); 4] = [
 
 pub fn run(data: Option<PathBuf>) -> Result<()> {
     let folder = data.ok_or_else(|| {
-        Error::parameter("--data", "give the folder of the four files train-images-idx3-ubyte.gz, ...")
+        Error::parameter("data", "give the folder of the four files train-images-idx3-ubyte.gz, ...")
     })?;
     let subspaces: [(&str, Vec<Step>); 4] = [
         ("PCA 100", vec![Step::Pca(100)]),

@@ -84,7 +84,7 @@ impl Demo {
         })?;
         if self.data.is_some() && !TAKE_DATA.contains(&example.name) {
             let message = format!("`{name}` has its data inside: only {} take others", TAKE_DATA.join(", "));
-            return Err(Error::parameter("--data", message));
+            return Err(Error::parameter("data", message));
         }
         (example.run)(self.data)
     }

@@ -17,9 +17,9 @@ use deciban::learn::Classifier;
 use deciban::posterior::Prior;
 
 use super::learn;
-use crate::describe;
+use deciban_tasks::describe;
 use crate::output::say;
-use crate::table::Table;
+use deciban_tasks::table::Table;
 
 const SYMBOLS: [char; 7] = ['*', '=', '(', '.', ';', ':', ','];
 const COUNTS: [[u32; 7]; 2] = [[121, 65, 74, 20, 131, 9, 80], [39, 41, 58, 86, 11, 58, 79]];

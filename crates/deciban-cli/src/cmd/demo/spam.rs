@@ -18,7 +18,7 @@ use deciban::{Error, Result};
 
 use super::{in_decibans, learn, probability};
 use crate::output::say;
-use crate::table::{Table, number, percent};
+use deciban_tasks::table::{Table, number, percent};
 
 const CLASSES: [&str; 2] = ["ham", "spam"];
 const SPAM: usize = 1;
@@ -216,7 +216,7 @@ fn read(path: &Path) -> Result<Mail> {
         let Some((class, text)) = found else {
             let message =
                 format!("{}, line {}: give lines of `ham` or `spam`, a tab and the text", file.display(), i + 1);
-            return Err(Error::parameter("--data", message));
+            return Err(Error::parameter("data", message));
         };
         let mut words = Vec::new();
         tokens.for_each(text, |token| {

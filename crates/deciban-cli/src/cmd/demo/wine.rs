@@ -16,9 +16,9 @@ use deciban::{Error, Result};
 
 use super::Table as Data;
 use crate::cmd::inspect::forms;
-use crate::describe;
+use deciban_tasks::describe;
 use crate::output::say;
-use crate::table::{Table, number, percent};
+use deciban_tasks::table::{Table, number, percent};
 
 /// 178 wines × 13 measurements: UCI Wine (Forina et al.), CC BY 4.0.
 const WINE: &str = include_str!("../../../../../examples/wine.csv");

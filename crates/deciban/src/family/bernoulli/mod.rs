@@ -63,7 +63,7 @@ impl Bernoulli {
         check_vocabulary(self.min_count, self.vocabulary)?;
         match self.threshold.is_finite() {
             true => Ok(()),
-            false => Err(Error::parameter("--threshold", "give a finite number")),
+            false => Err(Error::parameter("threshold", "give a finite number")),
         }
     }
 
@@ -71,7 +71,7 @@ impl Bernoulli {
     fn check_texts(&self) -> Result<()> {
         match self.threshold >= 0.0 {
             true => Ok(()),
-            false => Err(Error::parameter("--threshold", "give at least 0 for texts: a word they lack has count 0")),
+            false => Err(Error::parameter("threshold", "give at least 0 for texts: a word they lack has count 0")),
         }
     }
 }

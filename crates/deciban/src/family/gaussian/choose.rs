@@ -21,7 +21,7 @@ const POOLING: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.
 
 pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Gaussian> {
     if folds.len() < 2 {
-        return Err(Error::parameter("auto regularisation", "needs statistics in folds: make them with --folds 5"));
+        return Err(Error::parameter("shrinkage", "auto needs statistics in folds: make them with §folds=5"));
     }
     let grid = |strength: Strength, grid: &'static [f64]| match strength {
         Strength::Auto => grid.to_vec(),

@@ -359,7 +359,7 @@ impl GaussianDensity {
             return Err(Error::Missing {
                 column: names[j].clone(),
                 row: x.row_number(i) + 1,
-                remedy: "a model with --pca or --lda needs every cell: fill it, or fit without them".into(),
+                remedy: "a model with §pca or §lda needs every cell: fill it, or fit without them".into(),
             });
         }
         // A bit per missing cell, and rows sorted by their bits.

@@ -63,7 +63,7 @@ impl GaussianDensity {
     fn check_normal(&self) -> Result<()> {
         match self.tails() {
             Tails::Normal => Ok(()),
-            _ => Err(Error::parameter("--estimator bayes", "a Student density has no quadratic form")),
+            _ => Err(Error::parameter("estimator=bayes", "a Student density has no quadratic form")),
         }
     }
 
@@ -100,7 +100,7 @@ impl GaussianDensity {
     pub fn linear(&self) -> Result<Vec<LinearForm>> {
         self.check_normal()?;
         if !self.is_tied() {
-            return Err(Error::parameter("--covariance", "only a tied covariance gives a linear classifier"));
+            return Err(Error::parameter("covariance", "only a tied covariance gives a linear classifier"));
         }
         let forms = (0..self.classes()).map(|k| self.quadratic_of(k));
         // The log peak and the volume are the same for all classes and are left out.

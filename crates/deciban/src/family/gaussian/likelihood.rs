@@ -26,7 +26,7 @@ pub fn held_out(
     columns: &[String],
 ) -> Result<Option<Vec<f64>>> {
     let super::Strength::Fixed(lambda) = family.pooling else {
-        return Err(Error::parameter("auto regularisation", "give numbers to compare"));
+        return Err(Error::parameter("shrinkage", "give numbers to compare"));
     };
     let (mut train, mut held) = (family.prepare(train)?, family.prepare(held)?);
     let mut volume = 0.0;

@@ -228,18 +228,18 @@ impl Gaussian {
     pub fn check(&self) -> Result<()> {
         let is_set = |strength| strength != Strength::Fixed(0.0);
         if self.covariance.is_tied() && is_set(self.pooling) {
-            return Err(Error::parameter("--pooling", "a tied covariance is pooled already: drop the option"));
+            return Err(Error::parameter("pooling", "a tied covariance is pooled already: drop the option"));
         }
         if self.sparse_precision < 0.0 || !self.sparse_precision.is_finite() {
-            return Err(Error::parameter("--sparse-precision", "give a penalty of 0 or more"));
+            return Err(Error::parameter("sparse_precision", "give a penalty of 0 or more"));
         }
         if self.sparse_precision > 0.0 && !self.covariance.is_full() {
-            return Err(Error::parameter("--sparse-precision", "give --covariance full or tied with it"));
+            return Err(Error::parameter("sparse_precision", "give §covariance=full or tied with it"));
         }
         let regularised = is_set(self.shrinkage) || is_set(self.pooling) || self.sparse_precision > 0.0;
         if self.estimator == Estimator::Bayes && regularised {
-            let message = "its prior regularises already: drop --shrinkage, --pooling and --sparse-precision";
-            return Err(Error::parameter("--estimator bayes", message));
+            let message = "its prior regularises already: drop §shrinkage, §pooling and §sparse_precision";
+            return Err(Error::parameter("estimator=bayes", message));
         }
         Ok(())
     }
@@ -439,8 +439,8 @@ impl Gaussian {
         match full {
             Some(classes) => Ok(Prepared::Full(classes)),
             None if self.needs_full() => Err(Error::parameter(
-                "--covariance",
-                "these statistics hold variances only: give diagonal or spherical, without --pca or --lda",
+                "covariance",
+                "these statistics hold variances only: give diagonal or spherical, without §pca or §lda",
             )),
             None => classes
                 .into_iter()
@@ -459,8 +459,8 @@ impl Gaussian {
 
     fn covariances(&self, moments: &Prepared) -> Result<Covariances> {
         let (Strength::Fixed(gamma), Strength::Fixed(lambda)) = (self.shrinkage, self.pooling) else {
-            let message = "needs statistics in folds: make them with --folds 5";
-            return Err(Error::parameter("auto regularisation", message));
+            let message = "auto needs statistics in folds: make them with §folds=5";
+            return Err(Error::parameter("shrinkage", message));
         };
         self.covariances_with(moments, gamma, lambda)
     }
@@ -603,8 +603,8 @@ impl Gaussian {
             true => Error::Missing {
                 column,
                 row,
-                remedy: "a full or tied covariance needs every cell: give --covariance diagonal, \
-                         --ignore the column, or leave such rows out"
+                remedy: "a full or tied covariance needs every cell: give §covariance=diagonal, \
+                         §ignore the column, or leave such rows out"
                     .into(),
             },
             false => Error::Infinite { column, row },

@@ -224,7 +224,7 @@ impl Density for MultinomialDensity {
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         if self.complement || self.normalise {
             let why = if self.complement {
-                "weights of --complement are no density"
+                "weights of §complement are no density"
             } else {
                 "of normalised counts nobody knows how many there were"
             };

@@ -101,11 +101,11 @@ impl Multinomial {
     /// Refuses hyper-parameters out of range.
     pub fn check(&self) -> Result<()> {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
-            return Err(Error::parameter("--pseudo-count", "give a number of at least 0"));
+            return Err(Error::parameter("pseudo_count", "give a number of at least 0"));
         }
         check_vocabulary(self.min_count, self.vocabulary)?;
         if self.norm && !self.complement {
-            return Err(Error::parameter("--norm", "only --complement weights are normalised so"));
+            return Err(Error::parameter("norm", "only §complement weights are normalised so"));
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Multinomial {
                 return Err(Error::Missing {
                     column: names[j].clone(),
                     row: part.row_number(i) + 1,
-                    remedy: "counts are learnt from whole rows: fill in 0, --ignore the column, or leave such rows out"
+                    remedy: "counts are learnt from whole rows: fill in 0, §ignore the column, or leave such rows out"
                         .into(),
                 });
             }
@@ -256,8 +256,8 @@ impl Family for Multinomial {
             if self.complement {
                 let sum: f64 = chosen().map(|j| weights[j * classes.len() + c]).sum();
                 if sum == f64::NEG_INFINITY {
-                    let message = "with --complement every word needs a count in the other classes: give more than 0";
-                    return Err(Error::parameter("--pseudo-count", message));
+                    let message = "with §complement every word needs a count in the other classes: give more than 0";
+                    return Err(Error::parameter("pseudo_count", message));
                 }
                 sign = if self.norm && sum != 0.0 { sum.recip() } else { -1.0 };
                 chosen().for_each(|j| weights[j * classes.len() + c] *= sign);

@@ -115,10 +115,10 @@ struct Start {
 impl Logistic {
     fn check(&self) -> Result<()> {
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
-            return Err(Error::parameter("--weight-decay", "give a number of 0 or more"));
+            return Err(Error::parameter("weight_decay", "give a number of 0 or more"));
         }
         if !self.intercept && self.solver == Solver::Sgd {
-            return Err(Error::parameter("--solver", "stochastic gradient descent needs an intercept"));
+            return Err(Error::parameter("solver", "stochastic gradient descent needs an intercept"));
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Logistic {
     fn start(&self, engine: &impl Engine) -> Result<Start> {
         let schema = engine.schema()?;
         if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
-            return Err(Error::parameter("--hashed-bits", "a linear model names its words: drop the option"));
+            return Err(Error::parameter("hashed_bits", "a linear model names its words: drop the option"));
         }
         let scales = engine.run(&Scale::new(schema.columns()))?;
         let schema = engine.schema()?;
@@ -209,8 +209,8 @@ fn sampling(rows: f64, weights: usize) -> usize {
 impl Logistic {
     fn check_link(&self, classes: usize) -> Result<()> {
         if classes > 2 && self.link != Link::Logit {
-            let message = format!("it needs two classes, and there are {classes}: give --model logistic");
-            return Err(Error::parameter("--model", message));
+            let message = format!("it needs two classes, and there are {classes}: give §model=logistic");
+            return Err(Error::parameter("model", message));
         }
         Ok(())
     }

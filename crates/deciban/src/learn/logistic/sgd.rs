@@ -72,7 +72,7 @@ pub fn sgd(
     };
     if !(rate > 0.0 && rate * problem.decay < problem.weight) {
         let most = problem.weight / problem.decay;
-        return Err(Error::parameter("--rate", format!("give a number above 0 and below rows/E = {most}")));
+        return Err(Error::parameter("rate", format!("give a number above 0 and below rows/E = {most}")));
     }
     let mut weights = Weights::new(theta, outputs(problem.classes));
     let mut point = objective.at(&weights.theta(), Curvature::None)?;
@@ -83,7 +83,7 @@ pub fn sgd(
         problem.pass(engine, &mut weights, rate, hash(descent.seed, pass))?;
         let theta = weights.theta();
         if theta.iter().any(|w| !w.is_finite()) {
-            return Err(Error::parameter("--rate", format!("the weights run away: give less than {rate}")));
+            return Err(Error::parameter("rate", format!("the weights run away: give less than {rate}")));
         }
         point = objective.at(&theta, Curvature::None)?;
         change = (path[path.len() - 1] - point.value).abs();

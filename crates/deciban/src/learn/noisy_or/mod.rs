@@ -65,15 +65,15 @@ impl NoisyOr {
         let classes = schema.classes();
         if classes.len() != 2 {
             let message = format!(
-                "noisy-or needs two classes, and there are {}: give --versus-rest CLASS, or --model logistic",
+                "noisy-or needs two classes, and there are {}: give §versus_rest=CLASS, or §model=logistic",
                 classes.len()
             );
-            return Err(Error::parameter("--model", message));
+            return Err(Error::parameter("model", message));
         }
         match &self.effect {
             None => Ok(1),
             Some(name) => schema.class(name).map(|class| class as u32).ok_or_else(|| {
-                Error::parameter("--effect", format!("there is no class `{name}`: there are {}", classes.join(", ")))
+                Error::parameter("effect", format!("there is no class `{name}`: there are {}", classes.join(", ")))
             }),
         }
     }
@@ -84,7 +84,7 @@ impl Learner for NoisyOr {
 
     fn learn(&self, engine: &impl Engine) -> Result<NoisyOrModel> {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
-            return Err(Error::parameter("--pseudo-count", "give a number of 0 or more"));
+            return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
         let summary = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
         let schema = engine.schema()?;
@@ -92,7 +92,7 @@ impl Learner for NoisyOr {
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
         if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
-            return Err(Error::parameter("--hashed-bits", "noisy-or names its words: drop the option"));
+            return Err(Error::parameter("hashed_bits", "noisy-or names its words: drop the option"));
         }
         let effect = self.effect(&schema)?;
         // Causes are taken as they are: 0 is their absence, and so is a missing cell.
@@ -110,7 +110,7 @@ impl Learner for NoisyOr {
         let scales = solve::Scales(&scales);
         let solution = match self.method {
             Method::Newton if causes > 4 * MOST_DENSE => {
-                return Err(Error::parameter("--model", format!("{causes} causes are too many for Newton's method")));
+                return Err(Error::parameter("model", format!("{causes} causes are too many for Newton's method")));
             }
             Method::Newton => solve::newton(&objective, start, &scales, limits)?,
             Method::Auto if causes <= MOST_DENSE => solve::newton(&objective, start, &scales, limits)?,

@@ -68,7 +68,7 @@ pub fn read(features: &Features, batch: &Batch<'_>, rows: std::ops::Range<usize>
         None => Ok(()),
         Some((i, j, x)) => Err(Error::Schema(format!(
             "column `{}`, row {}: {x} is below 0; noisy-or takes flags and counts: \
-             leave the column out with --ignore, or fit --model logistic",
+             leave the column out with §ignore, or fit §model=logistic",
             features.names()[j],
             batch.row_number(start + i) + 1
         ))),

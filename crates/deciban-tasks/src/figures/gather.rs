@@ -17,6 +17,7 @@ const KEPT: usize = 4 << 20;
 
 /// What is known of the rows.
 pub struct Gathered {
+    /// The evaluation of all rows.
     pub evaluation: Evaluation,
     /// Of all rows, one in `every` is kept.
     pub every: usize,
@@ -24,6 +25,7 @@ pub struct Gathered {
     pub columns: Vec<usize>,
     /// The classes of kept rows.
     pub labels: Vec<u32>,
+    /// The weights of kept rows.
     pub weights: Vec<f64>,
     /// The LLR of each class against the others, row after row.
     llr: Vec<f64>,

@@ -1,5 +1,7 @@
 //! Models and statistics in words and tables, whatever their families.
 
+pub mod scores;
+
 use std::path::Path;
 
 use deciban::calibrate::{Calibration, LlrMap};
@@ -9,7 +11,7 @@ use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
 use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, Link, LogisticModel, Model, Solver, Statistics};
 use serde_json::{Value, json};
 
-use crate::describe_scores::{least_squares, noisy_or, noisy_or_options};
+use self::scores::{least_squares, noisy_or, noisy_or_options};
 use crate::table::{Table, number};
 
 /// The only block of a model, if it is Gaussian.
@@ -338,7 +340,7 @@ pub fn logistic_options(model: &LogisticModel) -> String {
 /// What a person must know about a fit that did not end well.
 pub fn logistic_warning(fit: &Fit) -> Option<String> {
     if fit.separated {
-        return Some("the classes are perfectly separable: weights grow without end; give --weight-decay".into());
+        return Some("the classes are perfectly separable: weights grow without end; give §weight_decay".into());
     }
     (!fit.converged).then(|| {
         let (norm, iterations) = (number(fit.gradient_norm, 3), fit.iterations);

@@ -9,7 +9,9 @@ use deciban_data::Files;
 
 /// What was kept of a stream.
 pub struct Collected {
+    /// Decisions and probabilities.
     pub evaluation: Evaluation,
+    /// The cost of the evidence.
     pub cllr: Cllr,
     /// All rows, unless they are too many.
     pub rows: Option<Scored>,

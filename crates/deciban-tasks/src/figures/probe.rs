@@ -30,7 +30,7 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
             .any(|b| matches!(b.density, AnyDensity::Bernoulli(_)) && is_text(schema, &b.block.columns))
     {
         let message = "absent words count in this model: a row without its text is not one without words";
-        return Err(Error::parameter("--kind", message));
+        return Err(Error::parameter("kind", message));
     }
     let rows = values.len() / columns.len().max(1);
     let offsets = vec![0; rows + 1];
@@ -61,7 +61,7 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
     }
     let shown: Vec<&str> = columns.iter().map(|c| schema.columns()[*c].name.as_str()).collect();
     model.evidence(&batch).map_err(|e| {
-        Error::parameter("--columns", format!("the model cannot be looked at in `{}` alone: {e}", shown.join("`, `")))
+        Error::parameter("columns", format!("the model cannot be looked at in `{}` alone: {e}", shown.join("`, `")))
     })
 }
 

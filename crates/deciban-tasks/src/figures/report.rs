@@ -14,7 +14,7 @@ use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 use super::{Gathered, Use, gather};
 use super::{bayes_error, confusion, det, panel, reliability, roc, telling, telling_words};
 use crate::describe;
-use crate::output;
+
 use crate::table::{count, number, percent};
 
 /// Columns whose cells are kept to find the most telling ones.
@@ -44,7 +44,7 @@ pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, us
         _ => Vec::new(),
     };
     let gathered = gather(files, used, &columns)?;
-    output::file(path, page(model_file, data, &gathered, used)?.as_bytes())
+    deciban::file::write_atomic(path, page(model_file, data, &gathered, used)?.as_bytes())
 }
 
 fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>) -> Result<String> {

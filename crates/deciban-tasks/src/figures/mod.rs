@@ -20,7 +20,10 @@ use deciban::posterior::Prior;
 
 /// A model with the prior and costs it is used with.
 pub struct Use<'a> {
+    /// The model.
     pub model: &'a Model,
+    /// The prior.
     pub prior: &'a Prior,
+    /// The costs.
     pub costs: &'a Costs,
 }

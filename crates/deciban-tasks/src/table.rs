@@ -9,10 +9,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table with a header.
     pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
         Table { rows: vec![header.into_iter().map(Into::into).collect()] }
     }
 
+    /// Adds a row.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -46,32 +46,32 @@ impl<'a> Look<'a> {
                 Some(c) => format!("always {}", profile(c).mode),
                 None => "always the same".into(),
             };
-            format!("{what}, which says nothing: give --ignore {names}")
+            format!("{what}, which says nothing: give §ignore='{names}'")
         });
         tell("warning", self.of_dates(Dates::Local), &|names, _| {
             let what = "dates with the year last, of which each is a level of its own";
-            format!("{what}: write the year first, as in 2024-05-01, or give --ignore {names}")
+            format!("{what}: write the year first, as in 2024-05-01, or give §ignore='{names}'")
         });
         tell("warning", self.identifiers(), &|names, _| {
             let what = "nearly all values differ, as in an identifier, which says nothing of new rows";
-            format!("{what}: give --ignore {names}")
+            format!("{what}: give §ignore='{names}'")
         });
         tell("note", self.of_dates(Dates::Days), &|names, _| {
-            format!("dates, taken as days since 1970-01-01; --category {names} for levels, --ignore {names} for none")
+            format!("dates, taken as days since 1970-01-01; §category='{names}' for levels, §ignore='{names}' for none")
         });
         tell("note", spiked.iter().copied().filter(|&c| !profile(c).is_constant()).collect(), &|names, c| {
             let what = match c.map(profile) {
                 Some(p) => format!("{:.0} % of the cells are {}", 100.0 * p.share(), p.mode),
                 None => "one value in at least half of the cells".into(),
             };
-            format!("{what}, which no Gaussian describes: scored by a histogram, unless --family {names}=gaussian")
+            format!("{what}, which no Gaussian describes: scored by a histogram, unless §family='{names}=gaussian'")
         });
         tell("note", self.codes(), &|names, c| {
             let what = match c.map(profile) {
                 Some(p) => format!("only {} different whole numbers", p.distinct),
                 None => "only few different whole numbers".into(),
             };
-            format!("{what}: if they are codes without an order, give --category {names}")
+            format!("{what}: if they are codes without an order, give §category='{names}'")
         });
         lines
     }

@@ -48,7 +48,7 @@ pub fn noisy_or_warning(fit: &NoisyOrFit) -> Option<String> {
     if let [first, rest @ ..] = &fit.never_fail[..] {
         let others = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         return Some(format!(
-            "`{first}`{others} was never there without the effect: its strength runs to 1; give --pseudo-count"
+            "`{first}`{others} was never there without the effect: its strength runs to 1; give §pseudo_count"
         ));
     }
     (!fit.converged).then(|| {

@@ -19,7 +19,7 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     let by_class: Vec<(Vec<f64>, Vec<f64>)> = (0..classes.len()).map(|k| gathered.cells(column, Some(k))).collect();
     if what.kind == Kind::Text {
         return Err(Error::parameter(
-            "--columns",
+            "columns",
             format!("`{}` holds texts, which have no density to draw", what.name),
         ));
     }
@@ -165,7 +165,7 @@ impl Plane {
             let what = &used.model.schema().columns()[column];
             if probe::is_code(what) {
                 let message = format!("`{}` does not hold numbers: a plane needs two columns that do", what.name);
-                return Err(Error::parameter("--columns", message));
+                return Err(Error::parameter("columns", message));
             }
             let (values, _) = gathered.cells(column, None);
             let there = values.iter().copied().filter(|x| x.is_finite());

@@ -14,6 +14,7 @@ use crate::table::number;
 
 /// A calibration, and what it did for rows that neither the model nor the map had seen.
 pub struct Crossed {
+    /// The map.
     pub map: Calibration,
     folds: usize,
     rows: usize,
@@ -28,7 +29,7 @@ impl Crossed {
         let comparison = CrossValidation::new(folds).keep_evidence().run(files, &[candidate])?;
         let Some(held_out) = comparison.held_out(&comparison.ranked()[0])? else {
             let message = "the scores of so many rows do not fit in memory: hold rows back and `deciban calibrate`";
-            return Err(Error::parameter("--calibrate", message));
+            return Err(Error::parameter("calibrate", message));
         };
         let (classes, calibrator) = (comparison.schema().classes(), Calibrator { method, ..Calibrator::default() });
         let map = held_out.calibration(&calibrator, classes)?;

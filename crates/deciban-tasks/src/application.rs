@@ -1,0 +1,452 @@
+//! An [`Application`]: the prior, the costs and the price of a reject that a user plugs in after scoring.
+//!
+//! There is one parser and one meaning for the program, Python and JSON:
+//!
+//! - A prior is `uniform`, `empirical` (the shares of the training data), or probabilities of classes. Classes
+//!   that it does not name share the rest in their empirical proportion.
+//! - A cost is of a *true* class that was *decided* to be another: `malignant>benign=1000`. What is not named
+//!   costs 1, and a right decision 0.
+//! - A reject is one more action, with the same cost whatever is true.
+
+use std::path::Path;
+
+use deciban::data::Schema;
+use deciban::decision::Costs;
+use deciban::learn::{Classifier, Model};
+use deciban::posterior::Prior;
+use deciban::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// What a user plugs in after scoring.
+///
+/// ```
+/// use deciban_tasks::Application;
+/// let application: Application = serde_json::from_str(
+///     r#"{ "prior": {"malignant": 0.01}, "costs": {"malignant>benign": 1000}, "reject": 0.5 }"#,
+/// )?;
+/// assert_eq!(application.prior, "malignant=0.01".parse()?);
+/// assert_eq!(application.reject, Some(0.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Application {
+    /// How common the classes are.
+    pub prior: PriorChoice,
+    /// What decisions cost.
+    pub costs: CostChoice,
+    /// What it costs to decide for no class; `None` if that is not allowed.
+    pub reject: Option<f64>,
+}
+
+/// Which prior is used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Value", try_from = "Value")]
+pub enum PriorChoice {
+    /// The model's own.
+    #[default]
+    Own,
+    /// All classes alike.
+    Uniform,
+    /// The shares of the training data.
+    Empirical,
+    /// Probabilities by class.
+    Named(Vec<(String, f64)>),
+    /// A probability for each class, in the order of the model.
+    Listed(Vec<f64>),
+}
+
+/// What decisions cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Value", try_from = "Value")]
+pub enum CostChoice {
+    /// Every mistake costs 1.
+    #[default]
+    ZeroOne,
+    /// `TRUE>DECIDED=COST,...`, understood when the classes are known: their names may hold any character.
+    Text(String),
+    /// Single costs: true class, decided class, cost.
+    Pairs(Vec<(String, String, f64)>),
+    /// A row for each action and a column for each of `classes`.
+    Matrix {
+        /// The actions, which need not be classes.
+        actions: Vec<String>,
+        /// The classes, in the order of the columns.
+        classes: Vec<String>,
+        /// The cost of each action where each class is true.
+        costs: Vec<Vec<f64>>,
+    },
+}
+
+/// An application to the classes of a model: what decisions are made with.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The prior of the classes.
+    pub prior: Prior,
+    /// The costs of the actions.
+    pub costs: Costs,
+    /// Whether costs or a reject were given, so that the risk of a decision is worth telling.
+    pub has_costs: bool,
+}
+
+/// The number of a class, or an error that lists the classes.
+pub fn find_class(schema: &Schema, name: &str, option: &'static str) -> Result<usize> {
+    schema.class(name).ok_or_else(|| Error::unknown(option, "class", name, schema.classes()))
+}
+
+impl Application {
+    /// For the classes of a model.
+    pub fn to_model(&self, model: &impl Classifier) -> Result<Terms> {
+        self.to(model.schema(), model.prior(), model.empirical())
+    }
+
+    /// For the classes of a schema; `own` is the prior where none is given.
+    pub fn to(&self, schema: &Schema, own: &Prior, empirical: &Prior) -> Result<Terms> {
+        let prior = self.prior.resolve(schema, own, empirical)?;
+        Ok(Terms { prior, costs: self.costs(schema)?, has_costs: self.has_costs() })
+    }
+
+    /// Whether costs or a reject are given.
+    pub fn has_costs(&self) -> bool {
+        self.costs != CostChoice::ZeroOne || self.reject.is_some()
+    }
+
+    /// The costs of actions.
+    pub fn costs(&self, schema: &Schema) -> Result<Costs> {
+        let costs = self.costs.resolve(schema)?;
+        match self.reject {
+            Some(cost) if !(cost >= 0.0 && cost.is_finite()) => {
+                Err(Error::parameter("reject", format!("{cost} is not a finite cost of 0 or more")))
+            }
+            Some(cost) => costs.with_reject(cost),
+            None => Ok(costs),
+        }
+    }
+}
+
+impl PriorChoice {
+    /// The prior over the schema's classes.
+    pub fn resolve(&self, schema: &Schema, own: &Prior, empirical: &Prior) -> Result<Prior> {
+        let classes = schema.classes().len();
+        let pairs = match self {
+            PriorChoice::Own => return Ok(own.clone()),
+            PriorChoice::Uniform => return Ok(Prior::uniform(classes)),
+            PriorChoice::Empirical => return Ok(empirical.clone()),
+            PriorChoice::Listed(list) if list.len() != classes => {
+                return Err(Error::Prior(format!("{} probabilities for {classes} classes", list.len())));
+            }
+            PriorChoice::Listed(list) => return Prior::new(list),
+            PriorChoice::Named(pairs) => pairs,
+        };
+        let mut given: Vec<Option<f64>> = vec![None; classes];
+        for (name, p) in pairs {
+            let class = find_class(schema, name, "prior")?;
+            if given[class].replace(*p).is_some() {
+                return Err(Error::parameter("prior", format!("class `{name}` is given twice")));
+            }
+        }
+        // Classes that are not named share the rest, in their empirical proportion.
+        let rest = 1.0 - given.iter().flatten().sum::<f64>();
+        let open: f64 = empirical.probabilities().iter().zip(&given).filter(|(_, g)| g.is_none()).map(|(p, _)| p).sum();
+        if given.iter().all(Option::is_some) || rest < 0.0 || open <= 0.0 {
+            return Prior::new(&given.iter().map(|g| g.unwrap_or(0.0)).collect::<Vec<_>>());
+        }
+        let probabilities = given.iter().zip(empirical.probabilities()).map(|(g, p)| g.unwrap_or(rest * p / open));
+        Prior::new(&probabilities.collect::<Vec<_>>())
+    }
+}
+
+impl std::str::FromStr for PriorChoice {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "uniform" => return Ok(PriorChoice::Uniform),
+            "empirical" => return Ok(PriorChoice::Empirical),
+            _ => {}
+        }
+        let wrong = |message: &str| Error::Prior(message.into());
+        let pair = |part: String| {
+            let usage = "give uniform, empirical, or CLASS=P,CLASS=P,...";
+            let (name, p) = part.rsplit_once('=').ok_or_else(|| wrong(usage))?;
+            let p: f64 = p.trim().parse().map_err(|_| wrong(&format!("`{p}` is not a probability")))?;
+            Ok((unquoted(name), p))
+        };
+        parts(text).into_iter().map(pair).collect::<Result<_>>().map(PriorChoice::Named)
+    }
+}
+
+impl From<PriorChoice> for Value {
+    fn from(choice: PriorChoice) -> Value {
+        match choice {
+            PriorChoice::Own => Value::Null,
+            PriorChoice::Uniform => json!("uniform"),
+            PriorChoice::Empirical => json!("empirical"),
+            PriorChoice::Named(pairs) => pairs.into_iter().map(|(name, p)| (name, json!(p))).collect(),
+            PriorChoice::Listed(list) => json!(list),
+        }
+    }
+}
+
+impl TryFrom<Value> for PriorChoice {
+    type Error = Error;
+    fn try_from(value: Value) -> Result<Self> {
+        let number = |p: &Value| p.as_f64().ok_or_else(|| Error::Prior(format!("{p} is not a probability")));
+        match &value {
+            Value::Null => Ok(PriorChoice::Own),
+            Value::String(text) => text.parse(),
+            Value::Array(list) => list.iter().map(number).collect::<Result<_>>().map(PriorChoice::Listed),
+            Value::Object(pairs) => {
+                let pair = |(name, p): (&String, &Value)| Ok((name.clone(), number(p)?));
+                pairs.iter().map(pair).collect::<Result<_>>().map(PriorChoice::Named)
+            }
+            _ => Err(Error::Prior("give a name, probabilities by class, or a list of probabilities".into())),
+        }
+    }
+}
+
+impl CostChoice {
+    /// From a file with a header `action,CLASS,...` and a row for each action, if `text` is one; otherwise the
+    /// costs are in the text itself.
+    pub fn from_file_or_text(text: &str) -> Result<Self> {
+        match Path::new(text).is_file() {
+            true => read_matrix(text),
+            false => Ok(CostChoice::Text(text.into())),
+        }
+    }
+
+    /// The costs of deciding for each class.
+    fn resolve(&self, schema: &Schema) -> Result<Costs> {
+        let mut costs = Costs::zero_one(schema.classes());
+        match self {
+            CostChoice::ZeroOne => {}
+            CostChoice::Pairs(pairs) => {
+                for (truth, decided, cost) in pairs {
+                    let truth = find_class(schema, truth, "costs")?;
+                    costs.set(find_class(schema, decided, "costs")?, truth, *cost)?;
+                }
+            }
+            CostChoice::Text(text) => {
+                for part in parts(text) {
+                    let (truth, decided, cost) = cost_of(&part, schema)?;
+                    costs.set(decided, truth, cost)?;
+                }
+            }
+            CostChoice::Matrix { actions, classes, costs: rows } => {
+                let places: Vec<usize> =
+                    classes.iter().map(|name| find_class(schema, name, "costs")).collect::<Result<_>>()?;
+                let known = schema.classes().len();
+                if (0..known).any(|c| places.iter().filter(|&&p| p == c).count() != 1) {
+                    return Err(Error::Costs("each class must have one column".into()));
+                }
+                let ordered = |row: &Vec<f64>| {
+                    Error::check_shape("costs of an action", known, row.len())?;
+                    let mut ordered = vec![0.0; known];
+                    places.iter().zip(row).for_each(|(&place, cost)| ordered[place] = *cost);
+                    Ok(ordered)
+                };
+                return Costs::new(actions.clone(), rows.iter().map(ordered).collect::<Result<_>>()?);
+            }
+        }
+        Ok(costs)
+    }
+}
+
+/// `TRUE>DECIDED=COST`. Where names hold `>` themselves, it is cut where both sides are classes.
+fn cost_of(part: &str, schema: &Schema) -> Result<(usize, usize, f64)> {
+    let usage = || {
+        let form = "write TRUE>DECIDED=COST,..., with names in double quotes where they hold , or >";
+        Error::parameter("costs", format!("`{part}` is neither a file nor a cost: {form}"))
+    };
+    let (pair, cost) = part.rsplit_once('=').ok_or_else(usage)?;
+    let cost: f64 = cost.trim().parse().map_err(|_| usage())?;
+    let cuts: Vec<(String, String)> =
+        pair.match_indices('>').map(|(i, _)| (unquoted(&pair[..i]), unquoted(&pair[i + 1..]))).collect();
+    let class = |name: &str| schema.class(name);
+    let mut known = cuts.iter().filter_map(|(truth, decided)| Some((class(truth)?, class(decided)?)));
+    match (known.next(), known.next(), cuts.first()) {
+        (Some((truth, decided)), None, _) => Ok((truth, decided, cost)),
+        (Some(_), Some(_), _) => Err(Error::parameter("costs", format!("`{part}` can be read in two ways: use quotes"))),
+        (None, _, None) => Err(usage()),
+        (None, _, Some((truth, decided))) => {
+            let unknown = if class(truth).is_none() { truth } else { decided };
+            Err(Error::unknown("costs", "class", unknown, schema.classes()))
+        }
+    }
+}
+
+/// The parts between commas that are not in double quotes.
+fn parts(text: &str) -> Vec<String> {
+    let (mut parts, mut quoted) = (vec![String::new()], false);
+    for c in text.chars() {
+        quoted ^= c == '"';
+        match c {
+            ',' if !quoted => parts.push(String::new()),
+            // There is a part from the start.
+            c => parts.last_mut().expect("a part").push(c),
+        }
+    }
+    parts
+}
+
+/// A name without blanks and double quotes around it.
+fn unquoted(name: &str) -> String {
+    let name = name.trim();
+    name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(name).to_string()
+}
+
+/// A header `action,CLASS,...` and a row per action.
+fn read_matrix(path: &str) -> Result<CostChoice> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let wrong = |line: usize, message: String| Error::Input {
+        file: path.into(),
+        line: Some(line as u64 + 1),
+        column: None,
+        message,
+    };
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let (_, header) = lines.next().ok_or_else(|| wrong(0, "the file is empty".into()))?;
+    let classes: Vec<String> = parts(header).iter().skip(1).map(|name| unquoted(name)).collect();
+    let (mut actions, mut costs) = (Vec::new(), Vec::new());
+    for (n, line) in lines {
+        let fields: Vec<String> = parts(line).iter().map(|field| unquoted(field)).collect();
+        if fields.len() != classes.len() + 1 {
+            return Err(wrong(n, format!("{} fields, not {}", fields.len(), classes.len() + 1)));
+        }
+        let cost = |field: &String| field.parse().map_err(|_| wrong(n, format!("`{field}` is not a cost")));
+        costs.push(fields[1..].iter().map(cost).collect::<Result<Vec<f64>>>()?);
+        actions.push(fields[0].clone());
+    }
+    Ok(CostChoice::Matrix { actions, classes, costs })
+}
+
+impl From<CostChoice> for Value {
+    fn from(choice: CostChoice) -> Value {
+        match choice {
+            CostChoice::ZeroOne => Value::Null,
+            CostChoice::Text(text) => json!(text),
+            CostChoice::Pairs(pairs) => {
+                let pair = |(truth, decided, cost)| json!({ "true": truth, "decided": decided, "cost": cost });
+                pairs.into_iter().map(pair).collect()
+            }
+            CostChoice::Matrix { actions, classes, costs } => {
+                json!({ "actions": actions, "classes": classes, "costs": costs })
+            }
+        }
+    }
+}
+
+impl TryFrom<Value> for CostChoice {
+    type Error = Error;
+    fn try_from(value: Value) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Pair {
+            r#true: String,
+            decided: String,
+            cost: f64,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Matrix {
+            actions: Vec<String>,
+            classes: Vec<String>,
+            costs: Vec<Vec<f64>>,
+        }
+        let wrong = |e: serde_json::Error| Error::Costs(e.to_string());
+        match value {
+            Value::Null => Ok(CostChoice::ZeroOne),
+            Value::String(text) => Ok(CostChoice::Text(text)),
+            Value::Array(_) => {
+                let pairs: Vec<Pair> = serde_json::from_value(value).map_err(wrong)?;
+                Ok(CostChoice::Pairs(pairs.into_iter().map(|p| (p.r#true, p.decided, p.cost)).collect()))
+            }
+            Value::Object(ref map) if map.contains_key("actions") => {
+                let Matrix { actions, classes, costs } = serde_json::from_value(value).map_err(wrong)?;
+                Ok(CostChoice::Matrix { actions, classes, costs })
+            }
+            Value::Object(map) => named_costs(&map),
+            _ => Err(Error::Costs("give costs by TRUE>DECIDED, a list of them, or a matrix".into())),
+        }
+    }
+}
+
+/// `{"A>B": 10, ...}` as text, which is cut when the classes are known.
+fn named_costs(map: &Map<String, Value>) -> Result<CostChoice> {
+    let part = |(pair, cost): (&String, &Value)| match cost.as_f64() {
+        Some(cost) => Ok(format!("{pair}={cost}")),
+        None => Err(Error::Costs(format!("{cost} is not a cost"))),
+    };
+    Ok(CostChoice::Text(map.iter().map(part).collect::<Result<Vec<_>>>()?.join(",")))
+}
+
+/// The terms of a model as it stands: its own prior, and 1 for every mistake.
+impl From<&Model> for Terms {
+    fn from(model: &Model) -> Terms {
+        let costs = Costs::zero_one(model.schema().classes());
+        Terms { prior: model.prior().clone(), costs, has_costs: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(classes: &[&str]) -> Schema {
+        Schema::numbers(&["x"], "y", classes).unwrap()
+    }
+
+    fn costs(text: &str, classes: &[&str]) -> Result<Costs> {
+        Application { costs: CostChoice::Text(text.into()), ..Application::default() }.costs(&schema(classes))
+    }
+
+    #[test]
+    fn classes_that_a_prior_does_not_name_share_the_rest() {
+        let (schema, empirical) = (schema(&["a", "b", "c"]), Prior::new(&[0.5, 0.3, 0.2]).unwrap());
+        let prior: PriorChoice = "a=0.1".parse().unwrap();
+        let p = prior.resolve(&schema, &empirical, &empirical).unwrap();
+        let expected = [0.1, 0.9 * 0.6, 0.9 * 0.4];
+        assert!(p.probabilities().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15));
+        let twice: PriorChoice = "a=0.1,a=0.2".parse().unwrap();
+        let error = twice.resolve(&schema, &empirical, &empirical).unwrap_err().to_string();
+        assert_eq!(error, "prior: class `a` is given twice");
+        assert!(PriorChoice::Listed(vec![1.0]).resolve(&schema, &empirical, &empirical).is_err());
+    }
+
+    #[test]
+    fn costs_of_classes_named_by_signs_can_be_written() {
+        let classes = ["<=50K", ">50K"];
+        for text in [">50K><=50K=10", "\">50K\">\"<=50K\"=10", " >50K > <=50K = 10"] {
+            let costs = costs(text, &classes).unwrap();
+            // Decided <=50K where >50K is true.
+            assert_eq!((costs.cost(0, 1), costs.cost(1, 0)), (10.0, 1.0), "{text}");
+        }
+        assert!(costs(">=50K><=50K=1", &classes).unwrap_err().to_string().contains("there is no class"));
+        assert_eq!(costs("\"a,b\">c=3", &["a,b", "c"]).unwrap().cost(1, 0), 3.0);
+    }
+
+    #[test]
+    fn json_and_text_mean_the_same() {
+        let json = r#"{"prior": {"a": 0.25}, "costs": {"a>b": 7}, "reject": 0.5}"#;
+        let told: Application = serde_json::from_str(json).unwrap();
+        let text = Application {
+            prior: "a=0.25".parse().unwrap(),
+            costs: CostChoice::Text("a>b=7".into()),
+            reject: Some(0.5),
+        };
+        assert_eq!(told, text);
+        let again: Application = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
+        assert_eq!(again, told);
+        assert!(serde_json::from_str::<Application>(r#"{"priors": "uniform"}"#).is_err());
+        let list: Application =
+            serde_json::from_str(r#"{"costs": [{"true": "a", "decided": "b", "cost": 7}]}"#).unwrap();
+        assert_eq!(list.costs(&schema(&["a", "b"])).unwrap().cost(1, 0), 7.0);
+    }
+
+    #[test]
+    fn a_reject_costs_nothing_or_more() {
+        for cost in [-1.0, f64::NAN, f64::INFINITY] {
+            let application = Application { reject: Some(cost), ..Application::default() };
+            assert!(application.costs(&schema(&["a", "b"])).is_err());
+        }
+    }
+}
