@@ -110,7 +110,8 @@ impl<'a> Coder<'a> {
                 _ => continue,
             };
             if let Some((_, Stranger::TooMany)) = stranger {
-                let message = format!("a category cannot have so many levels: give §ignore='{name}' or §number='{name}'");
+                let message =
+                    format!("a category cannot have so many levels: give §ignore='{name}' or §number='{name}'");
                 return Err(block.refuse(None, Some(name), message));
             }
             block.maps.push((slot, map));

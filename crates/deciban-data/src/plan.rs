@@ -109,9 +109,7 @@ impl Plan {
             return Err(sample.refuse("no column is left to learn from: give fewer names to §ignore"));
         }
         if let Some(name) = kept.iter().map(String::as_str).chain(taken).find(|name| sample.repeated.contains(*name)) {
-            return Err(
-                sample.refuse(format!("two columns are named `{name}`: give each its own name, or §no_header"))
-            );
+            return Err(sample.refuse(format!("two columns are named `{name}`: give each its own name, or §no_header")));
         }
         for name in &kept {
             let position = sample.position(name).ok_or_else(|| unknown("columns", name, sample))?;

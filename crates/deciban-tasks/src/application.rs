@@ -266,7 +266,9 @@ fn cost_of(part: &str, schema: &Schema) -> Result<(usize, usize, f64)> {
     let mut known = cuts.iter().filter_map(|(truth, decided)| Some((class(truth)?, class(decided)?)));
     match (known.next(), known.next(), cuts.first()) {
         (Some((truth, decided)), None, _) => Ok((truth, decided, cost)),
-        (Some(_), Some(_), _) => Err(Error::parameter("costs", format!("`{part}` can be read in two ways: use quotes"))),
+        (Some(_), Some(_), _) => {
+            Err(Error::parameter("costs", format!("`{part}` can be read in two ways: use quotes")))
+        }
         (None, _, None) => Err(usage()),
         (None, _, Some((truth, decided))) => {
             let unknown = if class(truth).is_none() { truth } else { decided };

@@ -6,8 +6,10 @@ use deciban::explain::{Entry, Order, explain};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use crate::application::find_class;
+use crate::numbers;
 use crate::table::number;
 
 /// Which classes a ledger is about.
@@ -24,10 +26,7 @@ pub enum Between {
 impl Between {
     /// As an option names them: `A,B`, or `A` alone.
     pub fn named(names: Option<&[String]>, schema: &Schema, option: &'static str) -> Result<Self> {
-        let class = |name: &String| {
-            let message = || format!("there is no class `{name}`: there are {}", schema.classes().join(", "));
-            schema.class(name.trim()).ok_or_else(|| Error::parameter(option, message()))
-        };
+        let class = |name: &String| find_class(schema, name.trim(), option);
         match names {
             None => Ok(Between::Best),
             Some([a]) => Ok(Between::Rest(class(a)?)),
@@ -37,31 +36,59 @@ impl Between {
     }
 }
 
-/// What is explained, settled once.
-pub struct Task {
-    pub model: Model,
+/// The ledger of a row for one class over another, or over all others, in decibans: prior odds and features add
+/// up to the total, the posterior log-odds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ledger {
+    /// The row, counted from 1.
+    pub row: u64,
+    /// The class it speaks for.
+    pub of: String,
+    /// The class it is weighed against; `None` for all others.
+    pub over: Option<String>,
+    /// The posterior probability of both sides.
+    pub posterior: [f64; 2],
+    /// The prior odds.
+    #[serde(serialize_with = "numbers::one")]
+    pub prior: f64,
+    /// What each feature says.
+    pub features: Vec<Line>,
+    /// Columns that are missing, and say nothing.
+    pub missing: Vec<String>,
+    /// The posterior odds.
+    #[serde(serialize_with = "numbers::one")]
+    pub total: f64,
+}
+
+/// What a feature says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// The column, word, or what else it is.
+    pub name: String,
+    /// What the cell holds.
+    pub value: String,
+    /// What it says for the first class.
+    #[serde(serialize_with = "numbers::one")]
+    pub decibans: f64,
+}
+
+/// Which ledgers are made of the rows of a model.
+pub struct Explaining<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The prior.
     pub prior: Prior,
+    /// For which class, over which.
     pub between: Between,
+    /// How columns that are modelled jointly share what they say.
     pub order: Order,
-    /// Only these, counted from 1; all where there are none.
+    /// Only these rows, counted from 1; all where there are none.
     pub rows: Vec<u64>,
 }
 
-/// The ledger of a row, in decibans.
-pub struct Row {
-    pub number: u64,
-    of: usize,
-    /// `None` for all others.
-    over: Option<usize>,
-    posterior: [f64; 2],
-    prior: f64,
-    pub entries: Vec<(Entry, f64)>,
-    total: f64,
-}
-
-impl Task {
+impl Explaining<'_> {
     /// The ledgers of the rows of a batch that are asked for.
-    pub fn explain(&self, batch: &Batch<'_>) -> Result<Vec<Row>> {
+    pub fn explain(&self, batch: &Batch<'_>) -> Result<Vec<Ledger>> {
         if self.rows.is_empty() {
             return self.part(batch);
         }
@@ -73,9 +100,10 @@ impl Task {
         Ok(all)
     }
 
-    fn part(&self, batch: &Batch<'_>) -> Result<Vec<Row>> {
-        let explanations = explain(&self.model, batch, self.order)?;
+    fn part(&self, batch: &Batch<'_>) -> Result<Vec<Ledger>> {
+        let explanations = explain(self.model, batch, self.order)?;
         let posterior = self.model.evidence(batch)?.posterior(&self.prior);
+        let classes = self.model.schema().classes();
         let row = |(i, explanation): (usize, deciban::explain::Explanation)| {
             let p = posterior.row(i);
             let (of, over) = match self.between {
@@ -89,14 +117,20 @@ impl Task {
             };
             let others = || (0..p.len()).filter(|k| *k != of).map(|k| p[k]).sum();
             let total = decibans(ledger.total());
-            let said = ledger.entries.iter().map(|nats| decibans(*nats));
-            Row {
-                number: batch.row_number(i) + 1,
-                of,
-                over,
+            let entries = || explanation.entries.iter().zip(&ledger.entries);
+            let line = |(entry, nats): (&Entry, &f64)| Line {
+                name: entry.name.clone(),
+                value: entry.value.clone(),
+                decibans: decibans(*nats),
+            };
+            Ledger {
+                row: batch.row_number(i) + 1,
+                of: classes[of].clone(),
+                over: over.map(|over| classes[over].clone()),
                 posterior: [p[of], over.map_or_else(others, |over| p[over])],
                 prior: decibans(ledger.prior),
-                entries: explanation.entries.into_iter().zip(said).collect(),
+                features: entries().filter(|(entry, _)| !entry.missing).map(line).collect(),
+                missing: entries().filter(|(entry, _)| entry.missing).map(|(entry, _)| entry.name.clone()).collect(),
                 total,
             }
         };
@@ -111,27 +145,10 @@ fn two_best(log_p: &[f64]) -> (usize, Option<usize>) {
     (order[0], Some(order[1]))
 }
 
-impl Row {
-    pub fn json(&self, classes: &[String]) -> Value {
-        let there = self.entries.iter().filter(|(entry, _)| !entry.missing);
-        let feature =
-            |(entry, said): &(Entry, f64)| json!({ "name": entry.name, "value": entry.value, "decibans": said });
-        json!({
-            "row": self.number,
-            "of": classes[self.of],
-            "over": self.over.map(|over| &classes[over]),
-            "posterior": self.posterior,
-            "prior": self.prior,
-            "features": there.map(feature).collect::<Vec<_>>(),
-            "missing": self.entries.iter().filter(|(e, _)| e.missing).map(|(e, _)| &e.name).collect::<Vec<_>>(),
-            "total": self.total,
-        })
-    }
-
+impl Ledger {
     /// What it is about: `A over B`.
-    pub fn title(&self, classes: &[String]) -> String {
-        let over = self.over.map_or("the rest", |over| classes[over].as_str());
-        format!("row {}: {} over {over}", self.number, classes[self.of])
+    pub fn title(&self) -> String {
+        format!("row {}: {} over {}", self.row, self.of, self.over.as_deref().unwrap_or("the rest"))
     }
 
     /// The posterior of both sides.
@@ -140,29 +157,29 @@ impl Row {
         format!("posterior {} and {}", p[0], p[1])
     }
 
-    /// The prior odds, the features that say most, and the rest in one line: name, value and decibans. They
-    /// add up to the total.
-    pub fn lines(&self, most: usize) -> Vec<(String, String, f64)> {
-        let mut ranked: Vec<&(Entry, f64)> = self.entries.iter().filter(|(entry, _)| !entry.missing).collect();
-        ranked.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then_with(|| a.0.name.cmp(&b.0.name)));
+    /// The prior odds, the features that say most, and the rest in one line. They add up to the total.
+    pub fn lines(&self, most: usize) -> Vec<Line> {
+        let line = |name: String, decibans: f64| Line { name, value: String::new(), decibans };
+        let mut ranked: Vec<&Line> = self.features.iter().collect();
+        ranked.sort_by(|a, b| b.decibans.abs().total_cmp(&a.decibans.abs()).then_with(|| a.name.cmp(&b.name)));
         // One feature more takes no more room than a line about it.
         let shown = if ranked.len() <= most + 1 { ranked.len() } else { most };
-        let mut lines: Vec<(String, String, f64)> = vec![("prior odds".into(), String::new(), self.prior)];
-        lines.extend(ranked[..shown].iter().map(|(entry, said)| (entry.name.clone(), entry.value.clone(), *said)));
+        let mut lines = vec![line("prior odds".into(), self.prior)];
+        lines.extend(ranked[..shown].iter().map(|&line| line.clone()));
         if shown < ranked.len() {
-            let rest = ranked[shown..].iter().map(|(_, said)| said).sum();
-            lines.push((format!("{} other features", ranked.len() - shown), String::new(), rest));
+            let rest = ranked[shown..].iter().map(|line| line.decibans).sum();
+            lines.push(line(format!("{} other features", ranked.len() - shown), rest));
         }
         lines
     }
 
-    pub fn text(&self, classes: &[String], most: usize) -> String {
+    /// A table with bars, of at most so many features and the rest.
+    pub fn text(&self, most: usize) -> String {
         let mut lines = self.lines(most);
-        lines.push(("total".into(), String::new(), self.total));
-        let mut text = format!("{}, {}\n{}", self.title(classes), self.odds(), bars(&lines));
-        let missing: Vec<&str> = self.entries.iter().filter(|(e, _)| e.missing).map(|(e, _)| e.name.as_str()).collect();
-        if !missing.is_empty() {
-            text += &format!("missing: {}\n", missing.join(", "));
+        lines.push(Line { name: "total".into(), value: String::new(), decibans: self.total });
+        let mut text = format!("{}, {}\n{}", self.title(), self.odds(), bars(&lines));
+        if !self.missing.is_empty() {
+            text += &format!("missing: {}\n", self.missing.join(", "));
         }
         text
     }
@@ -175,7 +192,7 @@ fn signed(x: f64) -> String {
 }
 
 /// Aligned lines with a bar each: what speaks against the first class to the left, for it to the right.
-fn bars(lines: &[(String, String, f64)]) -> String {
+fn bars(lines: &[Line]) -> String {
     const WIDTH: usize = 24;
     const LONGEST: usize = 40;
     let cut = |text: &str| match text.chars().count() > LONGEST {
@@ -183,19 +200,19 @@ fn bars(lines: &[(String, String, f64)]) -> String {
         false => text.to_string(),
     };
     let rows: Vec<[String; 3]> =
-        lines.iter().map(|(name, value, said)| [cut(name), cut(value), signed(*said)]).collect();
+        lines.iter().map(|line| [cut(&line.name), cut(&line.value), signed(line.decibans)]).collect();
     let width = |j: usize| rows.iter().map(|row| row[j].chars().count()).max().unwrap_or(0);
     let (names, values, numbers) = (width(0), width(1), width(2));
-    let finite = lines.iter().map(|line| line.2.abs()).filter(|x| x.is_finite());
+    let finite = lines.iter().map(|line| line.decibans.abs()).filter(|x| x.is_finite());
     let longest = finite.fold(f64::MIN_POSITIVE, f64::max);
     let length = |x: f64| if x.is_nan() { 0 } else { ((x.abs() / longest).min(1.0) * WIDTH as f64).round() as usize };
     // Room to the left only for what speaks against.
-    let left = lines.iter().filter(|line| line.2 < 0.0).map(|line| length(line.2)).max().unwrap_or(0);
+    let left = lines.iter().filter(|line| line.decibans < 0.0).map(|line| length(line.decibans)).max().unwrap_or(0);
     let mut text = String::new();
     for (row, line) in rows.iter().zip(lines) {
         let [name, value, said] = row;
-        let bar = "█".repeat(length(line.2));
-        let drawn = if line.2 < 0.0 { format!("{bar:>left$}│") } else { format!("{:>left$}│{bar}", "") };
+        let bar = "█".repeat(length(line.decibans));
+        let drawn = if line.decibans < 0.0 { format!("{bar:>left$}│") } else { format!("{:>left$}│{bar}", "") };
         text += format!("  {name:<names$}  {value:>values$}  {said:>numbers$}  {drawn}").trim_end();
         text.push('\n');
     }

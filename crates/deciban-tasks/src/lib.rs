@@ -5,6 +5,7 @@
 //! (what a prior, a cost, a ledger or a remark is) is made here, once.
 
 mod application;
+pub mod numbers;
 pub mod crossed;
 pub mod describe;
 pub mod evaluation;

@@ -11,11 +11,11 @@ use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{ReadArgs, one_of, open_for_model};
+use crate::output::say;
+use crate::progress::Progress;
 use deciban_tasks::PriorChoice;
 use deciban_tasks::crossed::cllr;
 use deciban_tasks::describe;
-use crate::output::say;
-use crate::progress::Progress;
 use deciban_tasks::scored::collect;
 use deciban_tasks::table::number;
 

@@ -13,12 +13,12 @@ use deciban::{Error, Result};
 use deciban_data::{Files, Options};
 
 use crate::args::{DecisionArgs, ReadArgs, one_of, open_for_model};
-use deciban_tasks::evaluation::Shown;
-use deciban_tasks::{Terms, find_class};
-use deciban_tasks::figures::{Use, report};
 use crate::output::say;
 use crate::progress::Progress;
+use deciban_tasks::evaluation::Shown;
+use deciban_tasks::figures::{Use, report};
 use deciban_tasks::scored::{Collected, collect};
+use deciban_tasks::{Terms, find_class};
 
 /// Evaluate a model on rows whose class is known
 #[derive(Args)]

@@ -10,10 +10,10 @@ use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use crate::args::{ReadArgs, one_of, open_for_model};
-use deciban_tasks::PriorChoice;
-use deciban_tasks::ledger::{Between, Row, Task};
 use crate::output::say;
 use crate::progress::Progress;
+use deciban_tasks::PriorChoice;
+use deciban_tasks::ledger::{Between, Explaining, Ledger};
 use deciban_tasks::table::Table;
 
 /// Explain decisions: what each feature of a row says, in decibans, adding up to the posterior odds
@@ -67,7 +67,7 @@ impl Explain {
         let schema = model.schema();
         let between = Between::named(self.classes.as_deref(), schema, "classes")?;
         let prior = self.prior.clone().unwrap_or_default().resolve(schema, model.prior(), model.empirical())?;
-        let task = Task { prior, between, order: self.order, rows: self.row.clone(), model };
+        let task = Explaining { model: &model, prior, between, order: self.order, rows: self.row.clone() };
         let _progress = Progress::watch(&mut files, "explaining");
         if self.summary {
             let mut summary = Summary::default();
@@ -85,11 +85,10 @@ impl Explain {
             |batch| task.explain(batch),
             |rows| {
                 for row in rows {
-                    let classes = task.model.schema().classes();
                     match (self.json, found) {
-                        (true, _) => say!("{}", row.json(classes)),
-                        (false, 0) => say!("{}", row.text(classes, self.most).trim_end()),
-                        (false, _) => say!("\n{}", row.text(classes, self.most).trim_end()),
+                        (true, _) => say!("{}", json!(row)),
+                        (false, 0) => say!("{}", row.text(self.most).trim_end()),
+                        (false, _) => say!("\n{}", row.text(self.most).trim_end()),
                     }
                     found += 1;
                 }
@@ -113,12 +112,12 @@ struct Summary {
 }
 
 impl Summary {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &Ledger) {
         self.rows += 1.0;
-        for (entry, said) in row.entries.iter().filter(|(entry, _)| !entry.missing) {
-            let sums = self.features.entry(entry.name.clone()).or_default();
-            sums[0] += said.abs();
-            sums[1] += said;
+        for line in &row.features {
+            let sums = self.features.entry(line.name.clone()).or_default();
+            sums[0] += line.decibans.abs();
+            sums[1] += line.decibans;
             sums[2] += 1.0;
         }
     }

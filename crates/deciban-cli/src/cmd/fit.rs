@@ -15,14 +15,14 @@ use deciban::select::{Candidate, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 use serde_json::json;
 
-use deciban_tasks::PriorChoice;
 use crate::args::{ColumnArgs, GenerativeArgs, Known, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
 use crate::cmd::compare;
+use crate::output::say;
+use crate::progress::Progress;
+use deciban_tasks::PriorChoice;
 use deciban_tasks::crossed::Crossed;
 use deciban_tasks::describe;
 use deciban_tasks::describe::scores as describe_scores;
-use crate::output::say;
-use crate::progress::Progress;
 use deciban_tasks::remarks::Look;
 
 /// Learn a model from labelled rows, or from statistics files

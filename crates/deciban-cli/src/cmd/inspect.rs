@@ -12,9 +12,9 @@ use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
+use crate::output::say;
 use deciban_tasks::describe;
 use deciban_tasks::describe::scores as describe_scores;
-use crate::output::say;
 use deciban_tasks::table::{Table, number};
 
 /// Show what a model or statistics file holds: means, covariances, and the classifier written out

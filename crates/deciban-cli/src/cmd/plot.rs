@@ -11,11 +11,11 @@ use deciban_plot::{Figure, Scene, Theme, chart};
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
 use crate::cmd::compare::split;
-use deciban_tasks::figures::{self, Gathered, Plane, Use};
-use deciban_tasks::ledger::{Between, Task};
-use deciban_tasks::{Terms, find_class};
 use crate::output;
 use crate::progress::Progress;
+use deciban_tasks::figures::{self, Gathered, Plane, Use};
+use deciban_tasks::ledger::{Between, Explaining};
+use deciban_tasks::{Terms, find_class};
 
 /// Draw a model on rows whose class is known, as SVG or PNG
 #[derive(Args)]
@@ -147,8 +147,7 @@ impl Plot {
         let names = self.classes.clone().or(self.class.clone().map(|class| vec![class]));
         let between = Between::named(names.as_deref(), model.schema(), "classes")?;
         let files = open_for_model(&self.data, &self.read, model.schema(), false)?;
-        let classes = model.schema().classes().to_vec();
-        let task = Task { model, prior, between, order: Order::Average, rows: vec![self.row] };
+        let task = Explaining { model: &model, prior, between, order: Order::Average, rows: vec![self.row] };
         let mut found = None;
         files.map_in_order(
             |batch| task.explain(batch),
@@ -161,9 +160,9 @@ impl Plot {
             return Err(Error::parameter("row", format!("there is no row {}", self.row)));
         };
         let lines: Vec<(String, f64)> =
-            row.lines(MOST).into_iter().map(|(name, value, said)| (format!("{name}  {value}"), said)).collect();
+            row.lines(MOST).into_iter().map(|l| (format!("{}  {}", l.name, l.value), l.decibans)).collect();
         let entries: Vec<(&str, f64)> = lines.iter().map(|(name, said)| (name.trim_end(), *said)).collect();
-        let title = self.title.clone().unwrap_or_else(|| row.title(&classes));
+        let title = self.title.clone().unwrap_or_else(|| row.title());
         Ok(chart::ledger(&title, &entries).subtitle(&row.odds()).scene())
     }
 

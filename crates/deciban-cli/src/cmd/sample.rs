@@ -9,9 +9,9 @@ use deciban::learn::{Classifier, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 
-use deciban_tasks::{PriorChoice, find_class};
 use crate::cmd::predict::quoted;
 use deciban_tasks::table::exact;
+use deciban_tasks::{PriorChoice, find_class};
 
 /// Draw new labelled rows from a generative model, as CSV
 #[derive(Args)]

@@ -18,10 +18,7 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     let classes = schema.classes();
     let by_class: Vec<(Vec<f64>, Vec<f64>)> = (0..classes.len()).map(|k| gathered.cells(column, Some(k))).collect();
     if what.kind == Kind::Text {
-        return Err(Error::parameter(
-            "columns",
-            format!("`{}` holds texts, which have no density to draw", what.name),
-        ));
+        return Err(Error::parameter("columns", format!("`{}` holds texts, which have no density to draw", what.name)));
     }
     if probe::is_code(what) {
         return levels(gathered, used, column, &by_class);

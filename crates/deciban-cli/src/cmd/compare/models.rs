@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 use super::Compare;
 use crate::args::open_for_model;
-use deciban_tasks::evaluation::Shown;
 use crate::output::say;
 use crate::progress::Progress;
+use deciban_tasks::evaluation::Shown;
 use deciban_tasks::scored::collect;
 use deciban_tasks::table::{Table, count, number, percent};
 

@@ -11,8 +11,8 @@ use deciban::posterior::Prior;
 use deciban::transform::Binning;
 
 use super::{in_decibans, learn};
-use deciban_tasks::describe;
 use crate::output::say;
+use deciban_tasks::describe;
 use deciban_tasks::table::Table;
 
 const CUTS: [f64; 3] = [400.0, 800.0, 1200.0];

@@ -10,8 +10,8 @@ use deciban::learn::{Classifier, GenerativeModel};
 use deciban::posterior::Prior;
 
 use super::{in_decibans, learn, probability};
-use deciban_tasks::describe;
 use crate::output::say;
+use deciban_tasks::describe;
 use deciban_tasks::table::Table;
 
 /// A made-up count of 100 females and 100 males. Two colours in one coat need two X chromosomes, so

@@ -24,9 +24,8 @@ const STRUCTURES: [(&str, Structure); 4] = [
 ];
 
 pub fn run(data: Option<PathBuf>) -> Result<()> {
-    let folder = data.ok_or_else(|| {
-        Error::parameter("data", "give the folder of the four files train-images-idx3-ubyte.gz, ...")
-    })?;
+    let folder = data
+        .ok_or_else(|| Error::parameter("data", "give the folder of the four files train-images-idx3-ubyte.gz, ..."))?;
     let subspaces: [(&str, Vec<Step>); 4] = [
         ("PCA 100", vec![Step::Pca(100)]),
         ("PCA 50", vec![Step::Pca(50)]),

@@ -17,8 +17,8 @@ use deciban::learn::Classifier;
 use deciban::posterior::Prior;
 
 use super::learn;
-use deciban_tasks::describe;
 use crate::output::say;
+use deciban_tasks::describe;
 use deciban_tasks::table::Table;
 
 const SYMBOLS: [char; 7] = ['*', '=', '(', '.', ';', ':', ','];
