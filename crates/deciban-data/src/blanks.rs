@@ -30,6 +30,9 @@ pub(crate) fn parse(text: &[u8], comment: Option<u8>, plan: &Plan, layout: &Layo
                 },
                 Some(None) | None => word(rest, comment),
             };
+            for (_, slot) in layout.also.iter().filter(|(also, _)| *also == count) {
+                let _ = parsed.push_text(*slot, &rest[..length], plan); // Nothing is wrong with a text that is kept.
+            }
             rest = next(&rest[length..], comment);
             count += 1;
         }
@@ -49,7 +52,7 @@ pub(crate) fn parse(text: &[u8], comment: Option<u8>, plan: &Plan, layout: &Layo
 #[inline]
 fn cell(rest: &[u8], slot: usize, comment: Option<u8>, parsed: &mut Parsed, plan: &Plan) -> Result<usize, String> {
     if let Cells::Numbers(numbers) = &mut parsed.cells[slot]
-        && let Some((number, length)) = number::prefix(rest)
+        && let Some((number, length)) = number::prefix(rest, plan.notation.point)
         && rest.get(length).is_none_or(|b| is_blank(*b) || Some(*b) == comment)
     {
         numbers.push(if plan.missing.has_number(number) { f64::NAN } else { number });

@@ -40,7 +40,7 @@ impl Block {
                     codes.iter().map(|code| levels.get(*code as usize).copied().unwrap_or(MISSING_HASH)).collect()
                 }
                 Cells::Words(words) => std::mem::take(&mut words.hashes),
-                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) => continue,
+                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) | Cells::Kept(_) => continue,
             };
             self.hashes.push((slot, hashes));
         }
@@ -55,7 +55,7 @@ impl Block {
                     *levels = Dictionary::default();
                 }
                 Cells::Words(words) => words.settle(&map),
-                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) => {}
+                Cells::Numbers(_) | Cells::Bytes { .. } | Cells::Texts(_) | Cells::Kept(_) => {}
             }
         }
     }
@@ -75,23 +75,31 @@ impl Block {
                 Cells::Numbers(numbers) => batch.column(&numbers[..])?,
                 Cells::Codes { codes, .. } => batch.codes(codes)?,
                 Cells::Words(words) => batch.sparse(words.sparse()?)?,
-                Cells::Texts(_) => return Err(Error::Schema("texts whose words were not counted".into())),
+                Cells::Texts(_) | Cells::Kept(_) => {
+                    return Err(Error::Schema("texts whose words were not counted".into()));
+                }
                 Cells::Bytes { start, stride } => batch.strided(&self.parsed.matrix[..], *start, *stride as isize)?,
             };
         }
         for (slot, hashes) in &self.hashes {
             batch = batch.hashes(*slot, hashes)?;
         }
-        if let Some(Cells::Codes { codes, .. }) = plan.class.map(|slot| &self.parsed.cells[slot]) {
-            batch = batch.classes(codes)?;
-        }
-        if let Some(labels) = &self.labels {
+        if let Some(labels) = self.labels(plan) {
             batch = batch.classes(labels)?;
         }
         if let Some(Cells::Codes { codes, .. }) = plan.fold.map(|slot| &self.parsed.cells[slot]) {
             batch = batch.folds(codes)?;
         }
         Ok(batch)
+    }
+
+    /// The class of each row.
+    pub fn labels(&self, plan: &Plan) -> Option<&[u32]> {
+        match (&self.labels, plan.class.map(|slot| &self.parsed.cells[slot])) {
+            (Some(labels), _) => Some(labels),
+            (None, Some(Cells::Codes { codes, .. })) => Some(codes),
+            _ => None,
+        }
     }
 
     /// The weights, which the caller keeps while it uses the batch.
@@ -102,7 +110,7 @@ impl Block {
                 let bytes = self.parsed.matrix[*start..].iter().step_by(*stride);
                 Some(Cow::Owned(bytes.map(|byte| f64::from(*byte)).collect()))
             }
-            Cells::Codes { .. } | Cells::Texts(_) | Cells::Words(_) => None, // A weight is a number.
+            Cells::Codes { .. } | Cells::Texts(_) | Cells::Kept(_) | Cells::Words(_) => None, // A weight is a number.
         }
     }
 
@@ -114,6 +122,19 @@ impl Block {
             None => Ok(batch),
         });
         batch.and_then(|batch| use_batch(&batch)).map_err(|e| self.locate(e, plan))
+    }
+
+    /// A cell of a column that is handed through, as it is written; empty where it is missing.
+    pub fn kept(&self, slot: usize, row: usize) -> Cow<'_, str> {
+        match &self.parsed.cells[slot] {
+            Cells::Kept(texts) => String::from_utf8_lossy(texts.get(row)),
+            _ => Cow::Borrowed(""), // The plan keeps it.
+        }
+    }
+
+    /// The file of a row.
+    pub fn file(&self, row: usize) -> &str {
+        self.parsed.files.get(row).unwrap_or(&self.layout.file)
     }
 
     /// The error with file and line in place of a row number.
@@ -142,11 +163,7 @@ impl Block {
 
     /// The error of a row.
     pub fn refuse(&self, row: Option<usize>, column: Option<&str>, message: String) -> Error {
-        Error::Input {
-            file: self.layout.file.clone(),
-            line: row.map(|row| self.first_line + self.parsed.line(row)),
-            column: column.map(String::from),
-            message,
-        }
+        let place = |row| (self.first_row + row as u64, self.first_line + self.parsed.line(row));
+        self.layout.refuse(row.map(place), column, message)
     }
 }

@@ -1,9 +1,9 @@
 //! What a block becomes: its cells by column, with dictionaries of its own for categories, and the
 //! line of each row. A slot is a column that is wanted: a feature, the target, the weight.
 
+use deciban::Result;
 use deciban::data::MISSING;
 use deciban::text::Word;
-use deciban::{Error, Result};
 
 use crate::code::Names;
 use crate::dictionary::Dictionary;
@@ -21,6 +21,8 @@ pub(crate) enum Cells {
         codes: Vec<u32>,
         levels: Dictionary,
     },
+    /// Cells that are handed through as they are written.
+    Kept(Texts),
     /// Texts, first as they are, then as words.
     Texts(Texts),
     Words(Words),
@@ -36,6 +38,8 @@ pub(crate) enum Cells {
 pub(crate) struct Fault {
     /// The row's line, counted from 0 at the block's beginning.
     pub line: u64,
+    /// The row, counted from 0 at the block's beginning.
+    pub row: u64,
     pub column: Option<String>,
     pub message: String,
 }
@@ -51,6 +55,8 @@ pub(crate) struct Parsed {
     pub lines: Vec<u32>,
     /// How many lines the block has.
     pub line_count: u64,
+    /// The file of each row, where rows are files and somebody wants to know.
+    pub files: Vec<String>,
     pub fault: Option<Fault>,
 }
 
@@ -58,12 +64,14 @@ impl Parsed {
     /// No rows yet, room for `capacity`.
     pub fn new(plan: &Plan, capacity: usize) -> Self {
         let cells = plan.slots.iter().map(|slot| match (&slot.tokens, slot.is_code) {
+            _ if slot.is_kept => Cells::Kept(Texts::default()),
             (Some(_), _) => Cells::Texts(Texts::default()),
             (None, true) => Cells::Codes { codes: Vec::with_capacity(capacity), levels: Dictionary::default() },
             (None, false) => Cells::Numbers(Vec::with_capacity(capacity)),
         });
         let lines = Vec::with_capacity(capacity);
-        Parsed { rows: 0, cells: cells.collect(), matrix: Vec::new(), lines, line_count: 0, fault: None }
+        let (matrix, files) = (Vec::new(), Vec::new());
+        Parsed { rows: 0, cells: cells.collect(), matrix, lines, line_count: 0, files, fault: None }
     }
 
     /// How much memory the cells take, their dictionaries apart.
@@ -72,6 +80,7 @@ impl Parsed {
             Cells::Numbers(numbers) => 8 * numbers.capacity(),
             Cells::Codes { codes, .. } => 4 * codes.capacity(),
             Cells::Words(words) => words.bytes(),
+            Cells::Kept(texts) => texts.bytes(),
             Cells::Texts(_) | Cells::Bytes { .. } => 0, // Words by now; part of the matrix.
         });
         size_of::<Cells>() * self.cells.capacity()
@@ -91,7 +100,7 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Codes { codes, levels } => codes.push(levels.code(Word::of(text))),
             Cells::Numbers(numbers) => numbers.push(read_number(text, slot, plan)?),
-            Cells::Texts(texts) => texts.push(text),
+            Cells::Texts(texts) | Cells::Kept(texts) => texts.push(text),
             Cells::Words(_) | Cells::Bytes { .. } => {} // Only idx has them, and it has no text.
         }
         Ok(())
@@ -104,11 +113,19 @@ impl Parsed {
             Cells::Numbers(numbers) => numbers.push(check_number(number, plan)?),
             Cells::Codes { codes, .. } if number.is_nan() => codes.push(MISSING),
             Cells::Codes { codes, levels } => codes.push(levels.code(Word::of(number::shortest(number).as_bytes()))),
-            Cells::Texts(texts) if number.is_nan() => texts.push(b""),
-            Cells::Texts(texts) => texts.push(number::shortest(number).as_bytes()),
+            Cells::Texts(texts) | Cells::Kept(texts) if number.is_nan() => texts.push(b""),
+            Cells::Texts(texts) | Cells::Kept(texts) => texts.push(number::shortest(number).as_bytes()),
             Cells::Words(_) | Cells::Bytes { .. } => {}
         }
         Ok(())
+    }
+
+    /// Adds a cell given as a flag: a level, or 1 and 0 in a number column.
+    pub fn push_flag(&mut self, slot: usize, flag: bool, plan: &Plan) -> Result<(), String> {
+        match plan.slots[slot].is_code {
+            true => self.push_text(slot, if flag { b"true" } else { b"false" }, plan),
+            false => self.push_number(slot, f64::from(u8::from(flag)), plan),
+        }
     }
 
     /// Adds a cell that is missing.
@@ -116,7 +133,7 @@ impl Parsed {
         match &mut self.cells[slot] {
             Cells::Numbers(numbers) => numbers.push(f64::NAN),
             Cells::Codes { codes, .. } => codes.push(MISSING),
-            Cells::Texts(texts) => texts.push(b""),
+            Cells::Texts(texts) | Cells::Kept(texts) => texts.push(b""),
             Cells::Words(_) | Cells::Bytes { .. } => {}
         }
     }
@@ -124,7 +141,9 @@ impl Parsed {
     /// Remembers a fault, unless an earlier row has one.
     pub fn blame(&mut self, line: u64, column: Option<&str>, message: String) {
         if self.fault.as_ref().is_none_or(|fault| line < fault.line) {
-            self.fault = Some(Fault { line, column: column.map(String::from), message });
+            // Where rows are not lines, the row to blame is the one that begins there.
+            let row = self.lines.iter().position(|l| u64::from(*l) == line).map_or(line, |row| row as u64);
+            self.fault = Some(Fault { line, row, column: column.map(String::from), message });
         }
     }
 
@@ -169,7 +188,7 @@ impl Parsed {
         match &self.cells[slot] {
             Cells::Numbers(numbers) => numbers[row],
             Cells::Bytes { start, stride } => f64::from(self.matrix[start + row * stride]),
-            Cells::Codes { .. } | Cells::Texts(_) | Cells::Words(_) => f64::NAN, // One-hot columns are numbers.
+            Cells::Codes { .. } | Cells::Texts(_) | Cells::Kept(_) | Cells::Words(_) => f64::NAN, // One-hot columns are numbers.
         }
     }
 
@@ -214,16 +233,22 @@ fn read_number(text: &[u8], slot: usize, plan: &Plan) -> Result<f64, String> {
         return Ok(f64::NAN);
     }
     let days = || date::days(text).filter(|_| plan.slots[slot].dates == Some(Dates::Days));
-    match number::parse(text).or_else(days) {
+    match plan.notation.parse(text).or_else(days) {
         Some(number) if number.is_infinite() => Err(infinite(&String::from_utf8_lossy(text))),
         Some(number) => check_number(number, plan),
         None if std::str::from_utf8(text).is_err() => Err(NOT_UTF8.into()),
+        None if plan.slots[slot].is_known && FLAGS[1].contains(&text) => Ok(1.0),
+        None if plan.slots[slot].is_known && FLAGS[0].contains(&text) => Ok(0.0),
+        None if is_usual(text) => Ok(f64::NAN),
         None => {
             let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
             Err(format!("`{shown}` is not a number{}", plan.slots[slot].why_number))
         }
     }
 }
+
+/// Flags that stand for 0 and 1 where a model has numbers.
+const FLAGS: [[&[u8]; 3]; 2] = [[b"false", b"False", b"FALSE"], [b"true", b"True", b"TRUE"]];
 
 /// Refuses infinity; a number that marks a missing cell becomes NaN.
 #[inline]
@@ -236,6 +261,46 @@ pub(crate) fn check_number(number: f64, plan: &Plan) -> Result<f64, String> {
 
 fn infinite(text: &str) -> String {
     format!("`{text}` is an infinite number: mark it as missing or remove the row")
+}
+
+/// Whether a text marks a missing cell among numbers and dates, in any case of letters, whatever else does. Among
+/// levels these texts are levels: `none` and `unknown` say something there.
+pub(crate) fn is_usual(text: &[u8]) -> bool {
+    const USUAL: [&str; 32] = [
+        "",
+        "?",
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "...",
+        "*",
+        "na",
+        "n/a",
+        "n.a.",
+        "n.a",
+        "n/d",
+        "#n/a",
+        "#na",
+        "#n/a n/a",
+        "<na>",
+        "nan",
+        "-nan",
+        "nat",
+        "null",
+        "<null>",
+        "(null)",
+        "\\n",
+        "none",
+        "nil",
+        "unknown",
+        "missing",
+        "not available",
+        "–",
+        "—",
+    ];
+    text.len() <= 16 && USUAL.iter().any(|marker| text.eq_ignore_ascii_case(marker.as_bytes()))
 }
 
 /// The cells that stand for a missing value.
@@ -254,23 +319,22 @@ impl Missing {
     }
 
     pub fn has(&self, text: &[u8]) -> bool {
-        self.texts.iter().any(|marker| marker == text)
+        let is_number = || number::parse(text).is_some_and(|number| self.numbers.contains(&number));
+        self.texts.iter().any(|marker| marker == text) || !self.numbers.is_empty() && is_number()
+    }
+
+    /// Whether some numbers stand for a missing value.
+    pub fn has_numbers(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    /// Whether a byte may stand for a missing value.
+    pub fn has_bytes(&self) -> bool {
+        self.numbers.iter().any(|number| *number == f64::from(*number as u8))
     }
 
     #[inline]
     pub fn has_number(&self, number: f64) -> bool {
         !self.numbers.is_empty() && self.numbers.contains(&number)
-    }
-}
-
-impl Fault {
-    /// The error, once the block's first line is known.
-    pub fn error(self, file: &str, first_line: u64) -> Error {
-        Error::Input {
-            file: file.into(),
-            line: Some(first_line + self.line),
-            column: self.column,
-            message: self.message,
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! Names of classes and levels to codes, for the whole input. Done in order of the rows, once per
 //! level of each block, so that codes follow the first appearance in the input.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use deciban::data::{MISSING, UNSEEN, Written};
+use deciban::data::{MISSING, UNSEEN, Written, level_key, spelled_key};
 use deciban::text::{Key, Word};
 use deciban::{Error, Result};
 
@@ -22,6 +23,9 @@ const SHOWN: usize = 8;
 pub(crate) struct Levels {
     /// Shared by copies, until one of them finds a new name.
     names: Arc<Dictionary>,
+    /// The codes of levels that may be written in several ways, by the form in which they are compared. Words
+    /// are looked up in `names` alone.
+    spelled: Arc<HashMap<Vec<u8>, u32>>,
     /// There may be this many.
     most: usize,
     /// Whether new names are strangers.
@@ -53,7 +57,7 @@ pub(crate) enum Stranger {
 impl Levels {
     /// Levels that are found on the way.
     pub fn open() -> Self {
-        Levels { names: Arc::default(), most: MOST, fixed: false, versus: None, flag: None }
+        Levels { names: Arc::default(), spelled: Arc::default(), most: MOST, fixed: false, versus: None, flag: None }
     }
 
     /// Words that are found on the way, `most` of them.
@@ -63,8 +67,8 @@ impl Levels {
 
     /// Levels that are known beforehand.
     pub fn fixed(names: &[String]) -> Self {
-        let flag = Written::flag(names);
-        Levels { names: Dictionary::of(names).into(), most: usize::MAX, fixed: true, versus: None, flag }
+        let (spelled, flag) = (spelled(names).into(), Written::flag(names));
+        Levels { names: Dictionary::of(names).into(), spelled, most: usize::MAX, fixed: true, versus: None, flag }
     }
 
     /// The two classes `not X` and `X`.
@@ -113,6 +117,7 @@ impl Levels {
     /// The same names, with codes in this order.
     pub fn reorder(&mut self, names: &[String]) {
         self.names = Dictionary::of(names).into();
+        self.spelled = spelled(names).into();
     }
 
     /// Refuses a comparison with a class that no row had.
@@ -143,28 +148,62 @@ impl Levels {
 
     fn code(&mut self, text: &[u8]) -> Result<u32, Stranger> {
         if let Some(versus) = &mut self.versus {
-            let is = text == versus.name.as_bytes();
+            let is = level_key(text) == level_key(versus.name.as_bytes());
             versus.seen |= is;
             if !is && versus.others.len() < SHOWN && !versus.others.iter().any(|other| other.as_bytes() == text) {
                 versus.others.push(String::from_utf8_lossy(text).into_owned());
             }
             return Ok(if is { versus.code } else { 1 - versus.code });
         }
+        // A level of exactly this spelling comes first: old models may have two of one number.
+        if let Some(code) = self.names.find(Word::of(text)) {
+            return Ok(code);
+        }
+        let key = spelled_key(text);
+        if let Some(code) = key.as_ref().and_then(|key| self.spelled.get(&**key)) {
+            return Ok(*code);
+        }
         if self.fixed {
-            let find = |text| self.names.find(Word::of(text));
             let flag = || self.flag.as_ref()?.level_of(std::str::from_utf8(text).ok()?);
-            return find(text)
-                .or_else(|| find(flag()?.as_bytes()))
+            return flag()
+                .and_then(|level| self.names.find(Word::of(level.as_bytes())))
                 .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
         let code = Arc::make_mut(&mut self.names).code(Word::of(text));
+        if let Some(key) = key {
+            Arc::make_mut(&mut self.spelled).insert(key.into_owned(), code);
+        }
         if self.names.len() > self.most { Err(Stranger::TooMany) } else { Ok(code) }
     }
+}
+
+/// The codes of those levels that may be written in several ways.
+fn spelled(names: &[String]) -> HashMap<Vec<u8>, u32> {
+    let mut codes = HashMap::new();
+    for (name, code) in names.iter().zip(0..) {
+        if let Some(key) = spelled_key(name.as_bytes()) {
+            codes.entry(key.into_owned()).or_insert(code);
+        }
+    }
+    codes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_numbers_are_one_level_named_by_its_first_spelling() {
+        let missing = Missing::new(&[]);
+        let mut open = Levels::open();
+        let block = Dictionary::of(&["4.0", "04", "4", "true", "4e0", "5", "TRUE"]);
+        assert_eq!(open.map(&block, &missing), (vec![0, 1, 0, 2, 0, 3, 2], None));
+        assert_eq!(open.names(), ["4.0", "04", "true", "5"]);
+        let (codes, _) = Levels::fixed(&["5".into(), "4".into(), "4.0".into()]).map(&block, &missing);
+        assert_eq!(codes, [2, UNSEEN, 1, UNSEEN, 1, 0, UNSEEN]);
+        let mut versus = Levels::versus_rest("4");
+        assert_eq!(versus.map(&block, &missing).0, [1, 0, 1, 0, 1, 0, 0]);
+    }
 
     #[test]
     fn levels_grow_stay_or_fall_in_two() {

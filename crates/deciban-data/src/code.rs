@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use deciban::data::MISSING;
+use deciban::data::{Column, MISSING, UNSEEN};
 use deciban::{Error, Result};
 
 use crate::block::Block;
@@ -14,18 +14,51 @@ use crate::layout::Layout;
 use crate::names::list;
 use crate::pieces::{Input, Pieces};
 use crate::plan::Plan;
+use crate::rows::{Unseen, count_unseen};
 use crate::source::Counter;
 
 /// The names behind the codes of the whole input; they grow while rows are read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Names {
     /// For each feature, its levels if it is a category, or its words if they are not hashed.
     pub levels: Vec<Option<Levels>>,
     /// For each feature, how many texts were not UTF-8 in this run.
     pub broken: Vec<u64>,
+    /// For each feature, how many cells held a level that is not known in this run, and the first of them.
+    pub unseen: Vec<(u64, String)>,
     pub classes: Levels,
+    /// Classes that are not known, and how many rows they have in this run.
+    pub unknown: Vec<(String, u64)>,
     /// The folds or groups.
     pub folds: Levels,
+}
+
+impl Names {
+    pub fn new(levels: Vec<Option<Levels>>, classes: Levels) -> Self {
+        let (broken, unseen) = (vec![0; levels.len()], vec![(0, String::new()); levels.len()]);
+        Names { levels, broken, unseen, classes, unknown: Vec::new(), folds: Levels::open() }
+    }
+
+    /// The features with levels that are not known.
+    pub fn unseen(&self, features: &[Column]) -> Vec<Unseen> {
+        let columns = features.iter().zip(&self.unseen).filter(|(_, (cells, _))| *cells > 0);
+        let unseen = |(column, (cells, example)): (&Column, &(u64, String))| Unseen {
+            column: column.name.clone(),
+            cells: *cells,
+            example: example.clone(),
+        };
+        columns.map(unseen).collect()
+    }
+
+    /// What is odd: texts that are not UTF-8.
+    pub fn warnings(&self, features: &[Column]) -> Vec<String> {
+        let columns = features.iter().zip(&self.broken).filter(|(_, broken)| **broken > 0);
+        let warning = |(column, broken): (&Column, &u64)| {
+            let texts = if *broken == 1 { "text is" } else { "texts are" };
+            format!("column `{}`: {broken} {texts} not UTF-8: read with replacement characters", column.name)
+        };
+        columns.map(warning).collect()
+    }
 }
 
 /// Gives blocks their place, in the order of the input.
@@ -50,7 +83,8 @@ impl Place {
     fn block(&mut self, layout: Arc<Layout>, first_line: Option<u64>, mut parsed: Parsed) -> Result<Block> {
         let line = first_line.unwrap_or(self.line);
         if let Some(fault) = parsed.fault.take() {
-            return Err(fault.error(&layout.file, line));
+            let place = (self.rows + fault.row, line + fault.line);
+            return Err(layout.refuse(Some(place), fault.column.as_deref(), fault.message));
         }
         let (index, first_row) = (self.blocks, self.rows);
         self.blocks += 1;
@@ -78,7 +112,11 @@ impl<'a> Coder<'a> {
             waiting: VecDeque::new(),
         });
         let coder = Coder { plan, names, unlabelled, place: Place::default(), labels };
-        coder.names().broken.fill(0);
+        let mut names = coder.names();
+        names.broken.fill(0);
+        names.unseen.fill((0, String::new()));
+        names.unknown.clear();
+        drop(names);
         coder
     }
 
@@ -91,11 +129,21 @@ impl<'a> Coder<'a> {
     pub fn place(&mut self, layout: Arc<Layout>, first_line: Option<u64>, parsed: Parsed) -> Result<Option<Block>> {
         let mut block = self.place.block(layout, first_line, parsed)?;
         let mut names = self.names();
-        let Names { levels, broken, .. } = &mut *names;
+        let Names { levels, broken, unseen, .. } = &mut *names;
         for (slot, known) in levels.iter_mut().enumerate() {
             let name = &self.plan.slots[slot].name;
             let (map, stranger) = match (known, &block.parsed.cells[slot]) {
-                (Some(known), Cells::Codes { levels, .. }) => known.map(levels, &self.plan.missing),
+                (Some(known), Cells::Codes { levels, codes }) => {
+                    let (map, stranger) = known.map(levels, &self.plan.missing);
+                    if let Some((_, Stranger::Unknown(level))) = &stranger {
+                        let (cells, example) = &mut unseen[slot];
+                        if *cells == 0 {
+                            example.clone_from(level);
+                        }
+                        *cells += count_unseen(codes, &map);
+                    }
+                    (map, stranger)
+                }
                 (known, Cells::Words(words)) => {
                     broken[slot] += words.broken;
                     let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(&words.new)) else {
@@ -117,7 +165,7 @@ impl<'a> Coder<'a> {
             block.maps.push((slot, map));
         }
         if let Some(slot) = self.plan.class {
-            let map = class_map(&block, slot, self.plan, &mut names.classes, self.unlabelled)?;
+            let map = class_map(&block, slot, self.plan, &mut names, self.unlabelled)?;
             block.maps.push((slot, map));
         }
         if let Some(slot) = self.plan.fold
@@ -131,7 +179,7 @@ impl<'a> Coder<'a> {
             block.maps.push((slot, map));
         }
         if let Some(labels) = &mut self.labels {
-            match labels.take(block.parsed.rows, &mut names.classes, self.unlabelled)? {
+            match labels.take(block.parsed.rows, &mut names, self.unlabelled)? {
                 Some(codes) => block.labels = Some(codes),
                 None => return Ok(None),
             }
@@ -144,7 +192,7 @@ impl<'a> Coder<'a> {
         let rows = self.place.rows;
         let mut names = self.names();
         if let Some(labels) = &mut self.labels {
-            let count = labels.count(&mut names.classes)?;
+            let count = labels.count(&mut names)?;
             if count != rows {
                 let data = files.first().map_or("", String::as_str);
                 let message = format!("there are {count} labels for the {rows} rows of {data}: each row needs its own");
@@ -161,13 +209,23 @@ impl<'a> Coder<'a> {
 }
 
 /// The codes of a block's classes; the first row without a known class is an error.
-fn class_map(block: &Block, slot: usize, plan: &Plan, classes: &mut Levels, unlabelled: bool) -> Result<Vec<u32>> {
+fn class_map(block: &Block, slot: usize, plan: &Plan, names: &mut Names, unlabelled: bool) -> Result<Vec<u32>> {
     let Cells::Codes { codes, levels } = &block.parsed.cells[slot] else { return Ok(Vec::new()) };
     // One-hot columns have no one name.
     let name = plan.slots.get(slot).map(|slot| slot.name.as_str());
-    let (map, stranger) = classes.map(levels, &plan.missing);
+    let Names { classes, unknown, .. } = names;
+    let (mut map, stranger) = classes.map(levels, &plan.missing);
     let row = |local| codes.iter().position(|code| *code == local);
-    if let Some((local, stranger)) = stranger {
+    if let (Some((_, Stranger::Unknown(_))), true) = (&stranger, plan.unknown_classes) {
+        for (local, _) in map.iter().enumerate().filter(|(_, code)| **code == UNSEEN) {
+            let name = String::from_utf8_lossy(levels.text(local as u32)).into_owned();
+            let rows = codes.iter().filter(|code| **code == local as u32).count() as u64;
+            match unknown.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += rows,
+                None => unknown.push((name, rows)),
+            }
+        }
+    } else if let Some((local, stranger)) = stranger {
         let message = match stranger {
             Stranger::TooMany => "the target cannot have so many classes: is it a number? Give another target".into(),
             Stranger::Unknown(class) => {
@@ -184,6 +242,8 @@ fn class_map(block: &Block, slot: usize, plan: &Plan, classes: &mut Levels, unla
         let message = "the class is missing: fill it in or remove the row".to_string();
         return Err(block.refuse(Some(row), name, message));
     }
+    // A class that is not known is no label.
+    map.iter_mut().filter(|code| **code == UNSEEN).for_each(|code| *code = MISSING);
     Ok(map)
 }
 
@@ -197,13 +257,13 @@ struct Labels {
 
 impl Labels {
     /// The codes of the next `rows` labels; `None` if there are not so many.
-    fn take(&mut self, rows: usize, classes: &mut Levels, unlabelled: bool) -> Result<Option<Vec<u32>>> {
+    fn take(&mut self, rows: usize, names: &mut Names, unlabelled: bool) -> Result<Option<Vec<u32>>> {
         while self.waiting.len() < rows {
             let Some(piece) = self.pieces.next() else { return Ok(None) };
             let (layout, first_line, parsed) = piece?.parse(&self.input.plan);
             let mut block = self.place.block(layout, first_line, parsed)?;
             // The plan of labels has one slot, the class.
-            let map = class_map(&block, 0, &self.input.plan, classes, unlabelled)?;
+            let map = class_map(&block, 0, &self.input.plan, names, unlabelled)?;
             block.maps.push((0, map));
             block.recode();
             if let Cells::Codes { codes, .. } = &block.parsed.cells[0] {
@@ -214,8 +274,8 @@ impl Labels {
     }
 
     /// How many labels there are in all.
-    fn count(&mut self, classes: &mut Levels) -> Result<u64> {
-        while self.take(self.waiting.len() + 1, classes, true)?.is_some() {
+    fn count(&mut self, names: &mut Names) -> Result<u64> {
+        while self.take(self.waiting.len() + 1, names, true)?.is_some() {
             self.waiting.clear();
         }
         Ok(self.place.rows)

@@ -45,11 +45,23 @@ pub(crate) struct Cutter {
     file: String,
     buffer: Vec<u8>,
     ended: bool,
+    /// Whether lines end in carriage returns alone, as old Macs and some instruments write them.
+    carriage_returns: bool,
 }
 
 impl Cutter {
     pub fn new(bytes: Bytes, file: &str) -> Self {
-        Cutter { bytes, file: file.into(), buffer: Vec::new(), ended: false }
+        Cutter { bytes, file: file.into(), buffer: Vec::new(), ended: false, carriage_returns: false }
+    }
+
+    /// Makes newlines of carriage returns from here on, if the next bytes have no other ends of lines.
+    pub fn read_carriage_returns(&mut self) -> Result<()> {
+        let start = self.look(1 << 16)?;
+        if memchr(b'\n', start).is_none() && memchr(b'\r', start).is_some() {
+            self.carriage_returns = true;
+            as_newlines(&mut self.buffer);
+        }
+        Ok(())
     }
 
     /// The next bytes, at least `length` unless the stream ends before; they will come again.
@@ -57,7 +69,11 @@ impl Cutter {
         if !self.ended && self.buffer.len() < length {
             let wanted = length - self.buffer.len();
             self.buffer.reserve_exact(wanted + 1);
+            let before = self.buffer.len();
             let read = self.bytes.by_ref().take(wanted as u64).read_to_end(&mut self.buffer);
+            if self.carriage_returns {
+                as_newlines(&mut self.buffer[before..]);
+            }
             self.ended = read.map_err(|e| read_error(&self.file, e))? < wanted;
         }
         Ok(&self.buffer)
@@ -92,6 +108,19 @@ impl Cutter {
 
     /// The next whole records, about `block` bytes of them.
     pub fn next(&mut self, block: usize, dialect: Option<&Dialect>) -> Result<Option<Vec<u8>>> {
+        let quotes = dialect.is_some_and(|dialect| dialect.quotes);
+        self.cut(block, quotes, |text| match dialect {
+            Some(dialect) => last_record_end(text, dialect),
+            None => memrchr(b'\n', text).map(|newline| newline + 1),
+        })
+    }
+
+    /// The same with records of another sort: `end` says where the last whole one of a text ends.
+    pub fn next_by(&mut self, block: usize, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
+        self.cut(block, false, end)
+    }
+
+    fn cut(&mut self, block: usize, quotes: bool, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
         let mut window = block.max(1);
         loop {
             self.look(window)?;
@@ -100,11 +129,7 @@ impl Cutter {
                 return Ok(Some(rest).filter(|rest| !rest.is_empty()).map(with_newline));
             }
             let text = &self.buffer[..window];
-            let end = match dialect {
-                Some(dialect) => last_record_end(text, dialect),
-                None => memrchr(b'\n', text).map(|newline| newline + 1),
-            };
-            if let Some(end) = end {
+            if let Some(end) = end(text) {
                 let mut rest = Vec::with_capacity(block + 1);
                 rest.extend_from_slice(&self.buffer[end..]);
                 self.buffer.truncate(end);
@@ -112,7 +137,7 @@ impl Cutter {
             }
             if window >= LONGEST {
                 // An unclosed quote: the parser finds it again and knows its line.
-                if memchr(b'"', text).is_some() && dialect.is_some_and(|dialect| dialect.quotes) {
+                if quotes && memchr(b'"', text).is_some() {
                     return Ok(Some(with_newline(std::mem::take(&mut self.buffer))));
                 }
                 let message = format!("a line is longer than {} MiB: is this a text file?", LONGEST >> 20);
@@ -121,6 +146,10 @@ impl Cutter {
             window *= 2;
         }
     }
+}
+
+fn as_newlines(text: &mut [u8]) {
+    text.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
 }
 
 fn with_newline(mut text: Vec<u8>) -> Vec<u8> {

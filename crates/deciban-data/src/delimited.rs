@@ -17,16 +17,22 @@ use crate::plan::Plan;
 
 /// Parses a block of whole records, each of which ends in a newline.
 pub(crate) fn parse(text: &[u8], dialect: Dialect, plan: &Plan, layout: &Layout) -> Parsed {
-    let mut cursor = Cursor { text, dialect, at: 0, line: 0 };
+    let mut cursor = Cursor { point: plan.notation.point, ..Cursor::new(text, dialect) };
+    if cursor.point == dialect.separator {
+        cursor.point = 0; // Only a quoted cell has one.
+    }
     // The first record tells about how many there are.
     let typical = memchr(b'\n', text).unwrap_or(text.len()).max(2 * layout.slots.len());
     let mut parsed = Parsed::new(plan, text.len() / typical + text.len() / typical / 8 + 1);
     while cursor.skip_to_record() {
-        let line = cursor.line;
+        let (line, start) = (cursor.line, cursor.at);
         parsed.lines.push(line as u32);
         if let Err((column, message)) = cursor.record(&mut parsed, plan, layout) {
             parsed.blame(line, column.and_then(|j| layout.names.get(j)).map(String::as_str), message);
             break;
+        }
+        if !layout.also.is_empty() {
+            Cursor { at: start, ..cursor }.keep(&mut parsed, plan, layout);
         }
         parsed.rows += 1;
     }
@@ -36,7 +42,7 @@ pub(crate) fn parse(text: &[u8], dialect: Dialect, plan: &Plan, layout: &Layout)
 
 /// The fields of the first record of `text`, which must be UTF-8 if they are `names`.
 pub(crate) fn fields(text: &[u8], dialect: Dialect, names: bool) -> Result<Vec<String>, String> {
-    let mut cursor = Cursor { text, dialect, at: 0, line: 0 };
+    let mut cursor = Cursor::new(text, dialect);
     let mut fields = Vec::new();
     let mut more = cursor.skip_to_record();
     while more {
@@ -53,7 +59,7 @@ pub(crate) fn fields(text: &[u8], dialect: Dialect, names: bool) -> Result<Vec<S
 
 /// The length of what stands before the first record, and its lines.
 pub(crate) fn before_first_record(text: &[u8], dialect: Dialect) -> (usize, u64) {
-    let mut cursor = Cursor { text, dialect, at: 0, line: 0 };
+    let mut cursor = Cursor::new(text, dialect);
     cursor.skip_to_record();
     (cursor.at, cursor.line)
 }
@@ -64,12 +70,18 @@ struct Cursor<'a> {
     dialect: Dialect,
     at: usize,
     line: u64,
+    /// What separates the whole part of a number from its fraction.
+    point: u8,
 }
 
 /// A column's place, if one column is to blame, and what is wrong.
 type Wrong = (Option<usize>, String);
 
 impl<'a> Cursor<'a> {
+    fn new(text: &'a [u8], dialect: Dialect) -> Self {
+        Cursor { text, dialect, at: 0, line: 0, point: b'.' }
+    }
+
     /// Skips blank lines and comments; `false` at the end of the text.
     fn skip_to_record(&mut self) -> bool {
         while let Some(&byte) = self.text.get(self.at) {
@@ -104,11 +116,21 @@ impl<'a> Cursor<'a> {
         ragged(count, layout)
     }
 
+    /// Adds the cells of a record that go to a second slot; the record has been read before.
+    fn keep(&mut self, parsed: &mut Parsed, plan: &Plan, layout: &Layout) {
+        for place in 0..layout.slots.len() {
+            let Ok((field, _)) = self.field() else { return };
+            for (_, slot) in layout.also.iter().filter(|(also, _)| *also == place) {
+                let _ = parsed.push_text(*slot, &field, plan); // Nothing is wrong with a text that is kept.
+            }
+        }
+    }
+
     /// Adds one cell; `true` if it was the record's last.
     #[inline]
     fn cell(&mut self, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Result<bool, String> {
         if let Cells::Numbers(numbers) = &mut parsed.cells[slot]
-            && let Some((number, length)) = number::prefix(&self.text[self.at..])
+            && let Some((number, length)) = number::prefix(&self.text[self.at..], self.point)
             && let Some(last) = self.pass_end(self.at + length)
         {
             numbers.push(if plan.missing.has_number(number) { f64::NAN } else { number });

@@ -1,5 +1,6 @@
 //! [`Files`]: opening the input, its columns and classes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -8,17 +9,21 @@ use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
 
+use crate::block::Block;
 use crate::classes::Levels;
 use crate::code::Names;
-use crate::document::{are_documents, only_text, texts_of};
+use crate::document::texts_of;
 use crate::folder::CLASS;
 use crate::infer::sample;
 use crate::kept::Kept;
 use crate::labels;
 use crate::names::list;
+use crate::oddity::Oddity;
 use crate::options::{Options, Target};
 use crate::pieces::Input;
 use crate::plan::{Dates, Plan};
+use crate::row_reader::RowReader;
+use crate::rows::Unseen;
 use crate::source::find;
 
 /// Called with the bytes read so far and the bytes there are.
@@ -52,6 +57,32 @@ pub struct Files {
     known: Option<Spelling>,
     /// Parsed rows between runs, where several are to come.
     pub(crate) kept: Option<Kept>,
+}
+
+/// Some rows of the input, with what is handed through beside them.
+pub struct Part<'a> {
+    batch: &'a Batch<'a>,
+    block: &'a Block,
+    kept: &'a [usize],
+}
+
+impl<'a> Part<'a> {
+    /// The rows.
+    pub fn batch(&self) -> &'a Batch<'a> {
+        self.batch
+    }
+
+    /// The cell of a row in the `place`th column of [`Options::keep`], as it is written; empty where a format knows
+    /// that it is missing.
+    pub fn kept(&self, place: usize, row: usize) -> Cow<'a, str> {
+        self.block.kept(self.kept[place], row)
+    }
+
+    /// The file of a row: its own in folders of texts if [`Options::keep_file`] wants it, or else the one that it
+    /// stands in; `-` for standard input.
+    pub fn file(&self, row: usize) -> &'a str {
+        self.block.file(row)
+    }
 }
 
 /// Parsed rows take up to this much memory between runs.
@@ -91,8 +122,7 @@ impl Files {
             Kind::Text => words.map(Levels::words),
             _ => None,
         });
-        let names =
-            Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
+        let names = Names::new(levels.collect(), classes);
         Files::new(Input { sources, options, plan }, names, None)
     }
 
@@ -103,38 +133,11 @@ impl Files {
     /// code [`UNSEEN`](deciban::data::UNSEEN). Cells are read as the schema's spelling says, unless `options`
     /// say otherwise; texts as the schema says, or else with the tokeniser of `options`. Where the schema is one text, files that are no tables, and
     /// folders of them, are texts themselves, a row each.
-    pub fn open_as(paths: &[String], mut options: Options, schema: &Schema) -> Result<Files> {
-        if let Some(reading) = schema.reading() {
-            options.tokeniser = reading.tokeniser.clone();
-            options.vocabulary.hashed_bits = reading.hashed_bits;
-        }
-        let spelling = schema.spelling();
-        options.missing.get_or_insert_with(|| spelling.missing.clone());
-        let text = only_text(schema);
-        let sources = find(paths, text.is_some())?;
-        if let Some(column) = text
-            && are_documents(&sources, &options, column)?
-        {
-            options.documents = Some(column.into());
-        }
-        let sample = sample(&sources, &options)?;
-        let plan = Plan::of_schema(&sample, &options, schema)?;
-        // What was fitted as one class against the rest is evaluated so.
-        let classes = match &spelling.versus_rest {
-            Some(name) => Levels::versus_rest_in(name, schema.classes()),
-            None => Levels::fixed(schema.classes()),
-        };
-        let hashed = options.vocabulary.hashed_bits.is_some();
-        let is_known = |column: &Column| {
-            !(matches!(column.kind, Kind::Number | Kind::Count) || column.kind == Kind::Text && hashed)
-        };
-        let levels = plan.features.iter().map(|column| is_known(column).then(|| Levels::fixed(&column.levels)));
-        let names =
-            Names { levels: levels.collect(), broken: vec![0; plan.features.len()], classes, folds: Levels::open() };
-        Files::new(Input { sources, options, plan }, names, Some(spelling.clone()))
+    pub fn open_as(paths: &[String], options: Options, schema: &Schema) -> Result<Files> {
+        RowReader::new(schema, options)?.open(paths)
     }
 
-    fn new(input: Input, names: Names, known: Option<Spelling>) -> Result<Files> {
+    pub(crate) fn new(input: Input, names: Names, known: Option<Spelling>) -> Result<Files> {
         let labels = match &input.options.target {
             Target::Labels(path) => Some(Arc::new(labels::open(path, &input.options)?)),
             _ => None,
@@ -225,6 +228,8 @@ impl Files {
         if let Some(missing) = &options.missing {
             spelling.missing = missing.clone();
         }
+        spelling.decimal = options.decimal.unwrap_or(spelling.decimal);
+        spelling.thousands = options.thousands;
         for (column, dates) in columns.iter().zip(self.dates()) {
             let written = match dates {
                 Some(Dates::Days) => Some(Written::Date),
@@ -239,13 +244,24 @@ impl Files {
 
     /// What the last run found odd, though it went on: texts that are not UTF-8.
     pub fn warnings(&self) -> Vec<String> {
-        let names = self.lock();
-        let columns = self.input.plan.features.iter().zip(&names.broken).filter(|(_, broken)| **broken > 0);
-        let warning = |(column, broken): (&Column, &u64)| {
-            let texts = if *broken == 1 { "text is" } else { "texts are" };
-            format!("column `{}`: {broken} {texts} not UTF-8: read with replacement characters", column.name)
-        };
-        columns.map(warning).collect()
+        self.lock().warnings(&self.input.plan.features)
+    }
+
+    /// The columns in which the last run met levels that the schema does not have, if there is one.
+    pub fn unseen(&self) -> Vec<Unseen> {
+        self.lock().unseen(&self.input.plan.features)
+    }
+
+    /// What the first rows show that a person should know: cells that were taken as missing, columns that are
+    /// nearly numbers.
+    pub fn oddities(&self) -> &[Oddity] {
+        &self.input.plan.oddities
+    }
+
+    /// The classes that the schema does not have and how many rows of the last run had each, where these are
+    /// allowed ([`Options::unknown_classes`]).
+    pub fn unknown_classes(&self) -> Vec<(String, u64)> {
+        self.lock().unknown.clone()
     }
 
     /// Lets the input be read more than once: standard input goes to a temporary file, and after the
@@ -267,12 +283,37 @@ impl Files {
     pub fn map_in_order<T: Send>(
         &self,
         map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.map_parts_in_order(|part| map(part.batch()), emit)
+    }
+
+    /// The same with the columns that are [handed through](Options::keep) and the files of the rows.
+    ///
+    /// ```
+    /// use deciban_data::{Files, Options};
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let path = folder.path().join("new.csv").display().to_string();
+    /// std::fs::write(&path, "id,length\nA1,1.4\nA2,4.7\n").unwrap();
+    /// let options = Options { keep: vec!["id".into()], columns: Some(vec!["length".into()]), ..Options::default() };
+    /// let files = Files::open(&[path], options)?;
+    /// let mut ids = Vec::new();
+    /// files.map_parts_in_order(
+    ///     |part| Ok((0..part.batch().rows()).map(|row| part.kept(0, row).into_owned()).collect::<Vec<_>>()),
+    ///     |part| Ok(ids.extend(part)),
+    /// )?;
+    /// assert_eq!(ids, ["A1", "A2"]);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn map_parts_in_order<T: Send>(
+        &self,
+        map: impl Fn(&Part<'_>) -> Result<T> + Sync,
         mut emit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let plan = &self.input.plan;
+        let on_block = |block: &Block| block.with_batch(plan, |batch| map(&Part { batch, block, kept: &plan.kept }));
         self.stream(false, |blocks| {
-            let results: Vec<Result<T>> =
-                blocks.par_iter().with_max_len(1).map(|block| block.with_batch(plan, &map)).collect();
+            let results: Vec<Result<T>> = blocks.par_iter().with_max_len(1).map(on_block).collect();
             results.into_iter().try_for_each(|result| emit(result?))
         })
     }

@@ -141,15 +141,23 @@ pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
     let mut text = Vec::new();
     for (class, path) in &texts.files {
         let mut read = || -> Result<(), String> {
-            if let ([Some(slot), _], Some(class)) = (&layout.slots[..], texts.classes.get(*class)) {
-                parsed.push_text(*slot, class.as_bytes(), plan)?;
+            let slots = |place: usize| {
+                let also = layout.also.iter().filter(move |(also, _)| *also == place).map(|(_, slot)| *slot);
+                layout.slots[place].into_iter().chain(also)
+            };
+            let last = layout.slots.len() - 1; // The text is always there.
+            if let (1, Some(class)) = (last, texts.classes.get(*class)) {
+                slots(0).try_for_each(|slot| parsed.push_text(slot, class.as_bytes(), plan))?;
             }
-            if let Some(Some(slot)) = layout.slots.last() {
+            if layout.slots[last].is_some() {
                 text.clear();
                 let file = File::open(path).and_then(|file| decompress(Box::new(file)));
                 let read = file.and_then(|mut file| file.read_to_end(&mut text));
                 read.map_err(|e| format!("{}: {e}", path.display()))?;
-                parsed.push_text(*slot, &text, plan)?;
+                slots(last).try_for_each(|slot| parsed.push_text(slot, &text, plan))?;
+            }
+            if plan.keep_file {
+                parsed.files.push(path.display().to_string());
             }
             Ok(())
         };

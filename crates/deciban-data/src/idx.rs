@@ -148,17 +148,19 @@ pub(crate) fn parse(rows: Rows, plan: &Plan, layout: &Layout) -> Parsed {
     (parsed.rows, parsed.line_count) = (rows, rows as u64);
     let size = element.size();
     let cell = |row: usize, column: usize| &bytes[(row * width + column) * size..][..size];
-    for (column, slot) in layout.slots.iter().enumerate() {
-        let Some(slot) = *slot else { continue };
+    let places = layout.slots.iter().enumerate().filter_map(|(column, slot)| Some((column, (*slot)?)));
+    for (column, slot) in places.chain(layout.also.iter().copied()) {
         let mut wrong = None;
         match &mut parsed.cells[slot] {
             Cells::Codes { codes, levels } => {
                 codes.extend((0..rows).map(|row| levels.code(Word::of(element.text(cell(row, column)).as_bytes()))));
             }
-            Cells::Texts(texts) => {
+            Cells::Texts(texts) | Cells::Kept(texts) => {
                 (0..rows).for_each(|row| texts.push(element.text(cell(row, column)).as_bytes()));
             }
-            cells if element == Element::U8 => *cells = Cells::Bytes { start: column, stride: width },
+            cells if element == Element::U8 && !plan.missing.has_bytes() => {
+                *cells = Cells::Bytes { start: column, stride: width }
+            }
             Cells::Numbers(numbers) => {
                 numbers.extend((0..rows).map(|row| {
                     check_number(element.read(cell(row, column)), plan).unwrap_or_else(|message| {

@@ -1,5 +1,5 @@
 //! What the columns are, from the first block of the input: a column whose cells are all numbers, or
-//! all missing, is a number column; one of dates with the year first is a number of days; one with many
+//! missing, is a number column; one of dates with the year first is a number of days; one with many
 //! different values of several words is a text; any other is a category. Typed formats say themselves
 //! what is a number.
 
@@ -8,13 +8,15 @@ use std::collections::{HashMap, HashSet};
 use deciban::data::MISSING;
 use deciban::{Error, Result};
 
-use crate::cells::{Cells, Fault, Missing};
+use crate::cells::{Cells, Fault, Missing, is_usual};
 use crate::dictionary::Dictionary;
+use crate::number::Notation;
+use crate::oddity::{Oddity, Tally};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::source::{Counter, Purpose, Source};
 use crate::table::{self, Chunk};
-use crate::{date, jsonl, number, records};
+use crate::{date, json_text, number, records};
 
 /// What a column seems to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,88 +45,131 @@ pub(crate) struct Sample {
     pub typed: bool,
     /// Names that two columns share.
     pub repeated: HashSet<String>,
+    /// What is odd about columns.
+    pub oddities: Vec<Oddity>,
     places: HashMap<String, usize>,
 }
 
 /// How much is looked at.
 const SAMPLE: usize = 1 << 20;
 
-/// Looks at the beginning of the first source that has rows.
+/// Looks at the beginning of the first source that has rows; there must be one.
 pub(crate) fn sample(sources: &[Source], options: &Options) -> Result<Sample> {
+    let sample = sample_or_header(sources, options)?;
+    match sample.rows {
+        0 => Err(sources[0].refuse("there are no rows: the file has nothing behind its header")),
+        _ => Ok(sample),
+    }
+}
+
+/// The same where rows may lack: then the columns are those of the first header, and of no known kind.
+pub(crate) fn sample_or_header(sources: &[Source], options: &Options) -> Result<Sample> {
+    let mut header = None;
     for source in sources {
         let mut table = table::open(source, options, Purpose::Look, &Counter::default())?;
         while let Some(chunk) = table.next(SAMPLE)? {
             let positional =
                 matches!(chunk, Chunk::Idx(_)) || (matches!(chunk, Chunk::Delimited(..)) && !options.header);
             let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_) | Chunk::Texts(_));
-            let missing = options.missing();
-            let seen = look(chunk, table.names(), table.counted(), &missing);
-            let (names, guesses, rows) = seen.map_err(|fault| fault.error(&source.name, table.first_line()))?;
-            if rows == 0 {
-                continue;
+            let (missing, notation) = (options.missing(), options.notation()?);
+            let seen = look(chunk, table.names(), table.counted(), &missing, notation);
+            let Seen { names, guesses, oddities, rows } = seen.map_err(|fault| {
+                let plan = Plan { by_row: source.in_memory, ..Plan::default() };
+                let place = (fault.row, table.first_line() + fault.line);
+                plan.layout_by_name(&source.name).refuse(Some(place), fault.column.as_deref(), fault.message)
+            })?;
+            if rows > 0 {
+                let sample = Sample::of_names(&source.name, names);
+                return Ok(Sample { guesses, oddities, rows, positional, typed, ..sample });
             }
-            let mut places = HashMap::new();
-            let mut repeated = HashSet::new();
-            for (place, name) in names.iter().enumerate() {
-                if places.contains_key(name) {
-                    repeated.insert(name.clone());
-                } else {
-                    places.insert(name.clone(), place);
-                }
-            }
-            return Ok(Sample { file: source.name.clone(), names, guesses, rows, positional, typed, repeated, places });
         }
+        header.get_or_insert_with(|| Sample::of_names(&source.name, table.names().to_vec()));
     }
     // There is at least one source.
-    Err(sources[0].refuse("there are no rows: the file has nothing behind its header"))
+    header.ok_or_else(|| sources[0].refuse("there are no rows"))
 }
 
-/// Names, guesses and the number of rows.
-type Seen = (Vec<String>, Vec<Guess>, usize);
+/// What a chunk shows.
+pub(crate) struct Seen {
+    pub names: Vec<String>,
+    pub guesses: Vec<Guess>,
+    pub oddities: Vec<Oddity>,
+    pub rows: usize,
+}
 
-fn look(chunk: Chunk, names: &[String], counted: &'static str, missing: &Missing) -> Result<Seen, Fault> {
+fn look(
+    chunk: Chunk,
+    names: &[String],
+    counted: &'static str,
+    missing: &Missing,
+    notation: Notation,
+) -> Result<Seen, Fault> {
+    let seen = |guesses, rows| Seen { names: names.to_vec(), guesses, oddities: Vec::new(), rows };
     match chunk {
-        Chunk::Idx(rows) => Ok((names.to_vec(), vec![Guess::Number; names.len()], rows.rows)),
+        Chunk::Idx(rows) => Ok(seen(vec![Guess::Number; names.len()], rows.rows)),
         Chunk::Records(batch) => {
             let guesses = batch.columns().iter().map(|column| records::guess(column.as_ref(), missing)).collect();
-            Ok((names.to_vec(), guesses, batch.num_rows()))
+            Ok(seen(guesses, batch.num_rows()))
         }
         Chunk::Texts(texts) => {
             // A text, behind its class if it has one.
             let guess = |i: usize| if i + 1 < names.len() { Guess::Category } else { Guess::Text };
-            Ok((names.to_vec(), (0..names.len()).map(guess).collect(), texts.rows()))
+            Ok(seen((0..names.len()).map(guess).collect(), texts.rows()))
         }
-        Chunk::JsonLines(text) => jsonl::sample(&text, missing),
+        Chunk::Json(text, shape) => json_text::sample(&text, shape, missing),
         chunk @ Chunk::Delimited(..) => {
             let plan = Plan::texts(names);
-            let blame = |e: Error| Fault { line: 0, column: None, message: e.to_string() };
+            let blame = |e: Error| Fault { line: 0, row: 0, column: None, message: e.to_string() };
             let parsed = chunk.parse(&plan, &plan.layout("", names, counted).map_err(blame)?);
-            match parsed.fault {
-                Some(fault) => Err(fault),
-                None => Ok((names.to_vec(), parsed.cells.iter().map(|c| guess(c, missing)).collect(), parsed.rows)),
+            if let Some(fault) = parsed.fault {
+                return Err(fault);
             }
+            let (mut guesses, mut oddities) = (Vec::new(), Vec::new());
+            for (cells, name) in parsed.cells.iter().zip(names) {
+                let (guess, tally) = guess(cells, missing, notation);
+                oddities.extend(tally.oddity(name, matches!(guess, Guess::Number | Guess::Date)));
+                guesses.push(guess);
+            }
+            Ok(Seen { names: names.to_vec(), guesses, oddities, rows: parsed.rows })
         }
     }
 }
 
-fn guess(cells: &Cells, missing: &Missing) -> Guess {
-    let Cells::Codes { levels, codes } = cells else { return Guess::Number };
-    let is_number = |text: &[u8]| missing.has(text) || number::parse(text.trim_ascii()).is_some();
-    if levels.iter().all(is_number) {
-        return Guess::Number;
+fn guess(cells: &Cells, missing: &Missing, notation: Notation) -> (Guess, Tally) {
+    let mut tally = Tally::default();
+    let Cells::Codes { levels, codes } = cells else { return (Guess::Number, tally) };
+    let mut counts = vec![0; levels.len()];
+    codes.iter().filter(|code| **code != MISSING).for_each(|code| counts[*code as usize] += 1);
+    let comma = Notation { point: b',', thousands: None };
+    for (text, count) in levels.iter().zip(counts) {
+        let trimmed = text.trim_ascii();
+        let is_percentage =
+            || trimmed.strip_suffix(b"%").is_some_and(|text| notation.parse(text.trim_ascii_end()).is_some());
+        match () {
+            () if missing.has(text) => {}
+            () if notation.parse(trimmed).is_some() => tally.numbers += count,
+            () if is_usual(trimmed) => tally.usual.add(text, count),
+            () if is_percentage() => tally.percentages.add(text, count),
+            () if comma.parse(trimmed).is_some() => tally.commas.add(text, count),
+            () => tally.others.add(text, count),
+        }
+    }
+    if tally.are_numbers() {
+        return (Guess::Number, tally);
     }
     let known = |code: &&u32| **code != MISSING && !missing.has(levels.text(**code));
-    by_levels(levels, codes.iter().filter(known).count(), missing)
+    (by_levels(levels, codes.iter().filter(known).count(), missing), tally)
 }
 
 /// Dates, if all levels are. A text if at least twenty different values stand in more than half of the
 /// cells, and have three words on average. Otherwise a category.
 pub(crate) fn by_levels(levels: &Dictionary, cells: usize, missing: &Missing) -> Guess {
-    let all = |is: fn(&[u8]) -> bool| levels.iter().all(|text| missing.has(text) || is(text.trim_ascii()));
-    if cells > 0 && all(|text| date::days(text).is_some()) {
+    let known: Vec<&[u8]> = levels.iter().filter(|text| !missing.has(text)).map(<[u8]>::trim_ascii).collect();
+    let is_date = |text: &[u8]| date::days(text).is_some();
+    if known.iter().any(|text| is_date(text)) && known.iter().all(|text| is_usual(text) || is_date(text)) {
         return Guess::Date;
     }
-    if cells > 0 && all(date::is_local) {
+    if !known.is_empty() && known.iter().all(|text| date::is_local(text)) {
         return Guess::LocalDate;
     }
     let words: usize =
@@ -136,6 +181,31 @@ pub(crate) fn by_levels(levels: &Dictionary, cells: usize, missing: &Missing) ->
 }
 
 impl Sample {
+    /// Columns of which nothing is known but their names.
+    pub fn of_names(file: &str, names: Vec<String>) -> Self {
+        let mut places = HashMap::new();
+        let mut repeated = HashSet::new();
+        for (place, name) in names.iter().enumerate() {
+            if places.contains_key(name) {
+                repeated.insert(name.clone());
+            } else {
+                places.insert(name.clone(), place);
+            }
+        }
+        let guesses = vec![Guess::Category; names.len()];
+        Sample {
+            file: file.into(),
+            names,
+            guesses,
+            rows: 0,
+            positional: false,
+            typed: false,
+            repeated,
+            oddities: Vec::new(),
+            places,
+        }
+    }
+
     /// The place of a column.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()

@@ -2,7 +2,7 @@
 //! are handed out in slices, which copy nothing.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
@@ -39,10 +39,7 @@ pub(crate) fn open(source: &Source, counter: &Counter) -> Result<Box<dyn Table>>
         return Err(source.refuse("the file is empty"));
     }
     let (_, schema) = guarded(&source.name, WHAT, || {
-        match is_file(&mut opened)? {
-            true => check_file(&mut opened)?,
-            false => check_stream(&mut opened)?,
-        }
+        check(&mut opened)?;
         batches(&mut opened, None)
     })?;
     let names = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -50,8 +47,29 @@ pub(crate) fn open(source: &Source, counter: &Counter) -> Result<Box<dyn Table>>
     Ok(Box::new(Ipc { file, opened, names, projection: None, batches: None, current: None, bytes, counter }))
 }
 
+/// All batches of a stream or file in memory.
+pub(crate) fn read_all(name: &str, mut bytes: Cursor<&[u8]>) -> Result<Vec<RecordBatch>> {
+    guarded(name, WHAT, || {
+        check(&mut bytes)?;
+        let batches: Result<Vec<RecordBatch>, ArrowError> = match is_file(&mut bytes)? {
+            true => FileReader::try_new(bytes, None).and_then(|reader| reader.collect()),
+            false => StreamReader::try_new(bytes, None).and_then(|reader| reader.collect()),
+        };
+        batches.map_err(|e| e.to_string())
+    })
+}
+
+/// Checks the lengths in a stream or file; afterwards the place is the beginning.
+fn check(opened: &mut (impl Read + Seek)) -> Result<(), String> {
+    match is_file(opened)? {
+        true => check_file(opened)?,
+        false => check_stream(opened)?,
+    }
+    opened.rewind().map_err(|e| e.to_string())
+}
+
 /// The magic number tells a file from a stream; afterwards the place is the beginning.
-fn is_file(opened: &mut File) -> Result<bool, String> {
+fn is_file(opened: &mut (impl Read + Seek)) -> Result<bool, String> {
     let mut magic = Vec::new();
     opened.rewind().map_err(|e| e.to_string())?;
     opened.take(6).read_to_end(&mut magic).map_err(|e| e.to_string())?;

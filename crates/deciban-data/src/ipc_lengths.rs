@@ -1,7 +1,6 @@
 //! The lengths inside an Arrow file, checked before anything is read: its reader makes room for as
 //! many bytes as a message promises, which in a damaged file may be all the memory there is.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use arrow_ipc::{Block, root_as_footer, root_as_message};
@@ -10,8 +9,8 @@ use arrow_ipc::{Block, root_as_footer, root_as_message};
 const CONTINUES: [u8; 4] = [0xff; 4];
 
 /// The footer's blocks, which must lie within the file.
-pub(crate) fn check_file(file: &mut File) -> Result<(), String> {
-    let size = file.metadata().map_err(|e| e.to_string())?.len();
+pub(crate) fn check_file(file: &mut (impl Read + Seek)) -> Result<(), String> {
+    let size = file.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
     let mut tail = [0; 10];
     file.seek(SeekFrom::End(-10)).and_then(|_| file.read_exact(&mut tail)).map_err(|e| e.to_string())?;
     let length = arrow_ipc::reader::read_footer_length(tail).map_err(|e| e.to_string())? as u64;
@@ -32,8 +31,8 @@ fn fits(block: &Block, size: u64) -> bool {
 }
 
 /// The messages of a stream, each of which must end within it.
-pub(crate) fn check_stream(file: &mut File) -> Result<(), String> {
-    let size = file.metadata().map_err(|e| e.to_string())?.len();
+pub(crate) fn check_stream(file: &mut (impl Read + Seek)) -> Result<(), String> {
+    let size = file.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
     let mut at = 0;
     while at + 4 <= size {
         let mut word = read(file, at, 4)?;
@@ -60,7 +59,7 @@ pub(crate) fn check_stream(file: &mut File) -> Result<(), String> {
 }
 
 /// `length` bytes, which are known to be there.
-fn read(file: &mut File, at: u64, length: u64) -> Result<Vec<u8>, String> {
+fn read(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at)).map_err(|e| e.to_string())?;
     file.take(length).read_to_end(&mut bytes).map_err(|e| e.to_string())?;

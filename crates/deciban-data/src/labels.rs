@@ -18,6 +18,7 @@ pub(crate) fn open(path: &str, options: &Options) -> Result<Input> {
         format: None,
         separator: None,
         target: Target::None,
+        keep: Vec::new(),
         ..options.clone()
     };
     options.header = options.header && has_header(&sources[0], &options)?;

@@ -1,12 +1,12 @@
 //! Where the columns of the plan stand in one file: by name, since files may have them in another
 //! order, or by place where they have no names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use deciban::{Error, Result};
 
 use crate::names::list;
-use crate::plan::Plan;
+use crate::plan::{Plan, two_columns};
 
 /// Where the slots' columns stand in one file.
 #[derive(Debug)]
@@ -15,12 +15,46 @@ pub(crate) struct Layout {
     pub names: Vec<String>,
     /// The slot of each column of the file.
     pub slots: Vec<Option<usize>>,
+    /// Columns that go to a second slot, since they are handed through besides: their places and slots.
+    pub also: Vec<(usize, usize)>,
     /// The same by name, for formats whose rows name their columns.
     pub by_name: HashMap<String, Option<usize>>,
-    /// Whether a name that is not in `by_name` may be left out.
-    pub lenient: bool,
+    /// Second slots by name.
+    pub also_by_name: HashMap<String, usize>,
+    /// What becomes of a name that is not in `by_name`.
+    pub others: Others,
+    /// Whether errors name rows, not lines: the rows do not come from a file.
+    pub by_row: bool,
     /// What the number of fields is compared with: `header` or `first row`.
     pub counted: &'static str,
+}
+
+/// What becomes of columns that nothing asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// All files must have the columns of the first.
+    #[default]
+    Alike,
+    /// They are left out.
+    Ignored,
+    /// They are errors: where an absent key is a missing cell, a misspelled one would be lost silently.
+    Refused,
+}
+
+impl Layout {
+    /// The error of a row, counted from 0, which stands in this line; or of the whole input.
+    pub fn refuse(&self, place: Option<(u64, u64)>, column: Option<&str>, message: String) -> Error {
+        if !self.by_row {
+            let (line, column) = (place.map(|(_, line)| line), column.map(String::from));
+            return Error::Input { file: self.file.clone(), line, column, message };
+        }
+        match (place, column) {
+            (Some((row, _)), Some(column)) => Error::Cell { column: column.into(), row: row + 1, message },
+            (Some((row, _)), None) => Error::Row { row: row + 1, message },
+            (None, Some(column)) => Error::Schema(format!("column `{column}`: {message}")),
+            (None, None) => Error::Schema(message),
+        }
+    }
 }
 
 impl Plan {
@@ -34,6 +68,7 @@ impl Plan {
         }
         let places: HashMap<&String, usize> = names.iter().enumerate().rev().map(|(i, name)| (name, i)).collect();
         let by_name = self.layout_by_name(file);
+        let mut also = Vec::new();
         for (i, slot) in self.slots.iter().enumerate() {
             let position = match self.positional {
                 true => Some(slot.position),
@@ -46,9 +81,20 @@ impl Plan {
                     list(names)
                 ))
             })?;
-            slots[position] = Some(i);
+            match slots[position] {
+                Some(_) => also.push((position, i)),
+                None => slots[position] = Some(i),
+            }
         }
-        if !self.positional && !self.lenient {
+        let mut seen = HashSet::new();
+        let wanted = names.iter().zip(&slots).filter(|(_, slot)| slot.is_some()).map(|(name, _)| name);
+        let wanted: HashSet<&String> = wanted.collect();
+        if !self.positional
+            && let Some(name) = names.iter().find(|name| wanted.contains(name) && !seen.insert(*name))
+        {
+            return Err(refuse(two_columns(name)));
+        }
+        if !self.positional && self.others == Others::Alike {
             if let Some(name) = names.iter().find(|name| !by_name.by_name.contains_key(*name)) {
                 return Err(refuse(format!(
                     "the first file has no column `{name}`: all files must have the same columns"
@@ -60,14 +106,21 @@ impl Plan {
                 )));
             }
         }
-        Ok(Layout { slots, names: names.to_vec(), counted, ..by_name })
+        Ok(Layout { slots, also, names: names.to_vec(), counted, ..by_name })
     }
 
     /// The layout of a format whose rows name their columns.
     pub fn layout_by_name(&self, file: &str) -> Layout {
         let mut by_name: HashMap<String, Option<usize>> = self.raw.iter().map(|name| (name.clone(), None)).collect();
-        by_name.extend(self.slots.iter().enumerate().map(|(i, slot)| (slot.name.clone(), Some(i))));
-        let (names, slots) = (Vec::new(), Vec::new());
-        Layout { file: file.into(), names, slots, by_name, lenient: self.lenient, counted: "header" }
+        let mut also_by_name = HashMap::new();
+        for (i, slot) in self.slots.iter().enumerate() {
+            match by_name.get(&slot.name) {
+                Some(Some(_)) => also_by_name.insert(slot.name.clone(), i).map(Some),
+                _ => by_name.insert(slot.name.clone(), Some(i)),
+            };
+        }
+        let (names, slots, also) = (Vec::new(), Vec::new(), Vec::new());
+        let (others, by_row) = (self.others, self.by_row);
+        Layout { file: file.into(), names, slots, also, by_name, also_by_name, others, by_row, counted: "header" }
     }
 }

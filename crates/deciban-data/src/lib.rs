@@ -1,6 +1,6 @@
-//! Files to batches for [deciban](deciban): CSV, TSV, whitespace-separated text, JSON lines, Parquet,
-//! Arrow and idx, each also gzip or zstd compressed, from paths, globs or standard input, and folders
-//! of texts.
+//! Files to batches for [deciban](deciban): CSV, TSV, whitespace-separated text, JSON, Parquet,
+//! Arrow and idx, each also gzip or zstd compressed, from paths, globs, standard input or other pipes, and
+//! folders of texts; and rows in memory for a model ([`Rows`]).
 //!
 //! [`Files`] is an engine: it runs any pass over input of any size, in bounded memory, with results
 //! that are the same bits for any number of threads.
@@ -30,10 +30,10 @@
 //!    the first block to tell the format and the kinds of columns; `plan` says which are wanted,
 //!    `layout` where they stand in each file.
 //! 2. A reader thread cuts text at ends of records into blocks of about 1 MiB (`cut`, `text`,
-//!    `jsonl`), or reads rows of the other formats (`idx`, `parquet`, `ipc`), and sends them over a
+//!    `json_text`), or reads rows of the other formats (`idx`, `parquet`, `ipc`), and sends them over a
 //!    channel that holds a few (`pieces`, `stream`).
 //! 3. Groups of blocks are parsed in parallel into `cells`: numbers, and codes of dictionaries that
-//!    each block fills for itself (`delimited`, `blanks`, `jsonl`, `records`, `idx`, `folder`). The words of
+//!    each block fills for itself (`delimited`, `blanks`, `json`, `records`, `idx`, `folder`). The words of
 //!    texts are looked up among those so far, and a block's new ones go into its own dictionary (`words`).
 //! 4. In order, each block gets its row numbers and lines, and its few levels, words and classes the codes
 //!    of the whole input (`code`, `classes`). So classes are found on the way, in one pass.
@@ -66,19 +66,23 @@ mod idx;
 mod infer;
 mod ipc;
 mod ipc_lengths;
-mod jsonl;
+mod json;
+mod json_text;
 mod kept;
 mod labels;
 mod layout;
 mod memory;
 mod names;
 mod number;
+mod oddity;
 mod options;
 mod parquet;
 mod pieces;
 mod plan;
 mod profiles;
 mod records;
+mod row_reader;
+mod rows;
 mod sniff;
 mod source;
 mod standard_input;
@@ -87,10 +91,13 @@ mod table;
 mod text;
 mod words;
 
-pub use files::{Files, peek_columns};
+pub use files::{Files, Part, peek_columns};
 pub use memory::{Cells, Known, kind_of, read};
+pub use oddity::{OddSort, Oddity};
 pub use options::{Format, Options, Target, Vocabulary};
 pub use plan::Dates;
+pub use row_reader::RowReader;
+pub use rows::{Rows, Unseen};
 pub use words::Words;
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::records;
 use crate::words::{Vocabulary, Words};
 
 /// The cells of a column.
+#[derive(Debug)]
 pub enum Cells {
     /// NaN is missing.
     Numbers(Vec<f64>),

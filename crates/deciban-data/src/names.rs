@@ -15,7 +15,7 @@ pub(crate) fn list(names: &[String]) -> String {
 }
 
 /// The names nearest to `name`, if any is near.
-fn near(name: &str, names: &[String]) -> Vec<String> {
+pub(crate) fn near(name: &str, names: &[String]) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(usize, &String)> = names
         .iter()

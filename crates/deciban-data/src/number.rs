@@ -9,15 +9,67 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// The short decimal at the beginning of `text` and its length; `None` sends the caller to [`parse`].
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Notation {
+    /// What separates the whole part from the fraction.
+    pub point: u8,
+    /// What groups the digits of the whole part.
+    pub thousands: Option<char>,
+}
+
+impl Default for Notation {
+    fn default() -> Self {
+        Notation { point: b'.', thousands: None }
+    }
+}
+
+impl Notation {
+    /// The number that fills the whole of `text`, which has no blanks around it.
+    pub fn parse(&self, text: &[u8]) -> Option<f64> {
+        if *self == Notation::default() {
+            return parse(text);
+        }
+        parse(self.plain(std::str::from_utf8(text).ok()?)?.as_bytes())
+    }
+
+    /// The same number with a point and without groups.
+    fn plain(&self, text: &str) -> Option<String> {
+        let (sign, digits) = text.split_at(usize::from(text.starts_with(['-', '+'])));
+        let (whole, fraction) = match digits.split_once(char::from(self.point)) {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (digits, None),
+        };
+        if self.point != b'.' && self.thousands != Some('.') && text.contains('.') {
+            return None;
+        }
+        let mut groups = whole.split(self.thousands.unwrap_or(char::from(self.point)));
+        let first = groups.next().unwrap_or_default();
+        let groups: Vec<&str> = groups.collect();
+        // Three digits in the last group; elsewhere in India two.
+        let is_group = |(i, group): (usize, &&str)| {
+            let lengths = if i + 1 == groups.len() { 3..=3 } else { 2..=3 };
+            lengths.contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let is_first = |group: &str| (1..=3).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit());
+        if !groups.is_empty() && (!is_first(first) || !groups.iter().enumerate().all(is_group)) {
+            return None;
+        }
+        let fraction = fraction.map(|fraction| format!(".{fraction}")).unwrap_or_default();
+        Some(format!("{sign}{first}{}{fraction}", groups.concat()))
+    }
+}
+
+/// The short decimal at the beginning of `text` and its length, where `point` stands before the fraction; `None`
+/// sends the caller to [`Notation::parse`].
 #[inline]
-pub(crate) fn prefix(text: &[u8]) -> Option<(f64, usize)> {
+pub(crate) fn prefix(text: &[u8], point: u8) -> Option<(f64, usize)> {
     let negative = text.first() == Some(&b'-');
     let mut at = (negative || text.first() == Some(&b'+')) as usize;
     let mut mantissa = 0;
     let mut digits = read_digits(text, &mut at, &mut mantissa);
     let mut exponent = 0;
-    if text.get(at) == Some(&b'.') {
+    if text.get(at) == Some(&point) {
         at += 1;
         let fraction = read_digits(text, &mut at, &mut mantissa);
         digits += fraction;
@@ -58,7 +110,7 @@ fn read_digits(text: &[u8], at: &mut usize, value: &mut u64) -> usize {
 
 /// The number that fills the whole of `text`, which has no blanks around it.
 pub(crate) fn parse(text: &[u8]) -> Option<f64> {
-    match prefix(text) {
+    match prefix(text, b'.') {
         Some((number, length)) if length == text.len() => Some(number),
         _ => std::str::from_utf8(text).ok()?.parse().ok(),
     }
@@ -98,6 +150,37 @@ mod tests {
         }
         assert_eq!(shortest(3.0), "3");
         assert_eq!(shortest(0.1), "0.1");
+    }
+
+    #[test]
+    fn decimal_commas_and_groups_of_thousands() {
+        let german = Notation { point: b',', thousands: Some('.') };
+        let comma = Notation { point: b',', thousands: None };
+        let grouped = Notation { point: b'.', thousands: Some(',') };
+        let spaced = Notation { point: b',', thousands: Some('\u{202f}') };
+        for (notation, text, number) in [
+            (comma, "1,5", Some(1.5)),
+            (comma, "-0,25", Some(-0.25)),
+            (comma, "1,5e3", Some(1500.0)),
+            (comma, "7", Some(7.0)),
+            (comma, "1.5", None),
+            (comma, "1,2,3", None),
+            (german, "1.234.567,5", Some(1234567.5)),
+            (german, "-1.234", Some(-1234.0)),
+            (german, "1.5", None),
+            (german, "12.34.567", Some(1234567.0)),
+            (german, "1234,5", Some(1234.5)),
+            (grouped, "1,234.5", Some(1234.5)),
+            (grouped, "1,23", None),
+            (grouped, "1234,567", None),
+            (grouped, ",567", None),
+            (spaced, "1\u{202f}234,5", Some(1234.5)),
+            (spaced, "abc", None),
+        ] {
+            assert_eq!(notation.parse(text.as_bytes()), number, "{notation:?} {text}");
+        }
+        assert_eq!(prefix(b"1,5;", b','), Some((1.5, 3)));
+        assert_eq!(prefix(b"1.5;", b','), Some((1.0, 1)));
     }
 
     proptest! {

@@ -8,6 +8,7 @@ use deciban::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::cells::Missing;
+use crate::number::Notation;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +19,8 @@ pub enum Format {
     Tsv,
     /// Separated by runs of blanks, as `numpy.loadtxt` reads it: `#` begins a comment, no quotes.
     Text,
-    /// One JSON object per line; its keys are the columns.
-    JsonLines,
+    /// JSON objects, whose keys are the columns: one per line, or a list of them.
+    Json,
     /// Apache Parquet.
     Parquet,
     /// Arrow IPC, file or stream; also Feather 2.
@@ -32,7 +33,7 @@ impl FromStr for Format {
     type Err = Error;
 
     /// ```
-    /// assert_eq!("jsonl".parse::<deciban_data::Format>()?, deciban_data::Format::JsonLines);
+    /// assert_eq!("jsonl".parse::<deciban_data::Format>()?, deciban_data::Format::Json);
     /// # Ok::<(), deciban::Error>(())
     /// ```
     fn from_str(name: &str) -> Result<Self> {
@@ -40,13 +41,13 @@ impl FromStr for Format {
             "csv" => Ok(Format::Csv),
             "tsv" => Ok(Format::Tsv),
             "text" => Ok(Format::Text),
-            "jsonl" => Ok(Format::JsonLines),
+            "json" | "jsonl" | "ndjson" => Ok(Format::Json),
             "parquet" => Ok(Format::Parquet),
             "arrow" => Ok(Format::Arrow),
             "idx" => Ok(Format::Idx),
             _ => Err(Error::parameter(
                 "format",
-                format!("there is no format `{name}`: give csv, tsv, text, jsonl, parquet, arrow or idx"),
+                format!("there is no format `{name}`: give csv, tsv, text, json, parquet, arrow or idx"),
             )),
         }
     }
@@ -122,6 +123,10 @@ pub struct Options {
     /// Texts that stand for a missing cell; unless given, those of the model, or else the usual ones
     /// ([`Spelling::MISSING`](deciban::data::Spelling::MISSING)).
     pub missing: Option<Vec<String>>,
+    /// What separates the whole part of a number from its fraction; unless given, that of the model, or a point.
+    pub decimal: Option<char>,
+    /// What groups the digits of large numbers; unless given, that of the model, or nothing.
+    pub thousands: Option<char>,
     /// Kinds that the caller knows better than the sample.
     pub kinds: Vec<(String, Kind)>,
     /// Columns to leave out.
@@ -136,6 +141,16 @@ pub struct Options {
     pub weight: Option<String>,
     /// A column of folds or groups: batches carry its codes, by first appearance.
     pub fold: Option<String>,
+    /// Columns whose cells are handed through as they are written ([`Part::kept`](crate::Part::kept)); they may be
+    /// features, too.
+    pub keep: Vec<String>,
+    /// Whether the file of each row is wanted where rows are files: in folders of texts.
+    pub keep_file: bool,
+    /// Whether rows of classes that a model does not know are read, as rows without a label, and counted
+    /// ([`Files::unknown_classes`](crate::Files::unknown_classes)); otherwise they are errors.
+    pub unknown_classes: bool,
+    /// Whether rows that name their columns may name some that a model does not have.
+    pub allow_unknown: bool,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
     /// Each file is one text, the only cell of a row, in a column of this name.
@@ -155,6 +170,8 @@ impl Default for Options {
             comment: None,
             quotes: true,
             missing: None,
+            decimal: None,
+            thousands: None,
             kinds: Vec::new(),
             ignore: Vec::new(),
             columns: None,
@@ -162,6 +179,10 @@ impl Default for Options {
             versus_rest: None,
             weight: None,
             fold: None,
+            keep: Vec::new(),
+            keep_file: false,
+            unknown_classes: false,
+            allow_unknown: false,
             unlabelled: false,
             documents: None,
             tokeniser: Tokeniser::default(),
@@ -171,6 +192,35 @@ impl Default for Options {
 }
 
 impl Options {
+    /// How numbers are written.
+    pub(crate) fn notation(&self) -> Result<Notation> {
+        let (decimal, thousands) = (self.decimal.unwrap_or('.'), self.thousands);
+        let is_free = |c: char| !c.is_alphanumeric() && !"+-\"\r\n".contains(c);
+        if !decimal.is_ascii() || !is_free(decimal) {
+            return Err(Error::parameter(
+                "decimal",
+                format!("`{decimal}` cannot stand before a fraction: give . or ,"),
+            ));
+        }
+        match thousands {
+            Some(c) if !is_free(c) || c == decimal => {
+                let message = format!("`{c}` cannot group digits: give another character than the decimal one");
+                Err(Error::parameter("thousands", message))
+            }
+            _ => Ok(Notation { point: decimal as u8, thousands }),
+        }
+    }
+
+    /// Whether some numbers stand for a missing cell, so that columns of numbers cannot be used as they are.
+    ///
+    /// ```
+    /// let options = deciban_data::Options { missing: Some(vec!["-999".into()]), ..Default::default() };
+    /// assert!(options.marks_numbers() && !deciban_data::Options::default().marks_numbers());
+    /// ```
+    pub fn marks_numbers(&self) -> bool {
+        self.missing().has_numbers()
+    }
+
     /// The texts that stand for a missing cell.
     pub(crate) fn missing(&self) -> Missing {
         match &self.missing {
@@ -188,7 +238,7 @@ mod tests {
     fn an_unknown_format_lists_the_known() {
         assert_eq!(
             "xls".parse::<Format>().unwrap_err().to_string(),
-            "format: there is no format `xls`: give csv, tsv, text, jsonl, parquet, arrow or idx"
+            "format: there is no format `xls`: give csv, tsv, text, json, parquet, arrow or idx"
         );
         assert_eq!("CSV".parse::<Format>().unwrap(), Format::Csv);
     }

@@ -2,7 +2,7 @@
 //! the first file; each file then has a layout of its own, since its columns may stand in another
 //! order.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use deciban::data::{Column, Kind, Schema, Written};
@@ -11,7 +11,10 @@ use deciban::{Error, Result};
 
 use crate::cells::Missing;
 use crate::infer::{Guess, Sample};
+use crate::layout::Others;
 use crate::names::{list, no_column, unknown};
+use crate::number::Notation;
+use crate::oddity::{OddSort, Oddity};
 use crate::options::{Options, Target, Vocabulary};
 
 /// A wanted column.
@@ -22,10 +25,14 @@ pub(crate) struct Slot {
     pub position: usize,
     /// Whether cells become codes or words, not numbers.
     pub is_code: bool,
+    /// Whether cells are handed through as they are written.
+    pub is_kept: bool,
     /// What makes words of its cells, if they are texts.
     pub tokens: Option<Tokens>,
     /// What dates its cells seem to be.
     pub dates: Option<Dates>,
+    /// Whether a model knows the column, so that flags may stand for numbers.
+    pub is_known: bool,
     /// Why its cells must be numbers: ends the error of a cell that is none.
     pub why_number: String,
 }
@@ -61,7 +68,17 @@ pub(crate) struct Plan {
     pub weight: Option<usize>,
     /// The slot with folds or groups.
     pub fold: Option<usize>,
+    /// The slots of columns that are handed through; these may also stand in another slot.
+    pub kept: Vec<usize>,
+    /// Whether the file of each row is wanted.
+    pub keep_file: bool,
+    /// Whether classes may be unknown.
+    pub unknown_classes: bool,
     pub missing: Missing,
+    /// How numbers are written.
+    pub notation: Notation,
+    /// What is odd about the features.
+    pub oddities: Vec<Oddity>,
     /// How the words of texts are numbered.
     pub vocabulary: Vocabulary,
     /// Whether text that is not UTF-8 may pass, since it is only looked at.
@@ -70,15 +87,17 @@ pub(crate) struct Plan {
     pub raw: Vec<String>,
     /// Whether columns have no names, only places.
     pub positional: bool,
-    /// Whether a file may have columns that the first does not have.
-    pub lenient: bool,
+    /// What becomes of columns that are not wanted.
+    pub others: Others,
+    /// Whether errors name rows, not lines: the rows do not come from a file.
+    pub by_row: bool,
 }
 
 impl Plan {
     /// The plan for input whose columns and kinds come from a sample.
     pub fn infer(sample: &Sample, options: &Options) -> Result<Plan> {
         let mut plan = Plan::start(sample, options)?;
-        plan.lenient = options.columns.is_some();
+        plan.others = if options.columns.is_some() { Others::Ignored } else { Others::Alike };
         // A target that is not there is the first thing to tell: often the header is none.
         let taken = taken(options);
         if let Some(name) = taken.iter().find(|name| sample.position(name).is_none()) {
@@ -109,7 +128,7 @@ impl Plan {
             return Err(sample.refuse("no column is left to learn from: give fewer names to §ignore"));
         }
         if let Some(name) = kept.iter().map(String::as_str).chain(taken).find(|name| sample.repeated.contains(*name)) {
-            return Err(sample.refuse(format!("two columns are named `{name}`: give each its own name, or §no_header")));
+            return Err(sample.refuse(two_columns(name)));
         }
         for name in &kept {
             let position = sample.position(name).ok_or_else(|| unknown("columns", name, sample))?;
@@ -138,14 +157,17 @@ impl Plan {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }
         }
+        let is_feature = |name: &String| kept.contains(name) && !options.kinds.iter().any(|(column, _)| column == name);
+        plan.oddities = sample.oddities.iter().filter(|oddity| is_feature(&oddity.column)).cloned().collect();
         plan.add_target_and_weight(sample, options)?;
         Ok(plan)
     }
 
-    /// The plan for input that must have the columns of `schema`.
+    /// The plan for input that must have the columns of `schema`. Its features have no levels: there may be a
+    /// million words, and few ask for them.
     pub fn of_schema(sample: &Sample, options: &Options, schema: &Schema) -> Result<Plan> {
         let mut plan = Plan::start(sample, options)?;
-        plan.lenient = true;
+        plan.others = Others::Ignored;
         let positions = positions(sample, options, schema)?;
         for (column, position) in schema.columns().iter().zip(positions) {
             if let Guess::Unsupported(what) = &sample.guesses[position] {
@@ -154,6 +176,7 @@ impl Plan {
             let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
             let why = ": the model knows this column as numbers".into();
             let slot = plan.add(&sample.names[position], position, is_code, why);
+            plan.slots[slot].is_known = true;
             // Where the first rows are not all numbers, dates may be, whatever else is among them.
             let may_be_days = column.is_numeric() && sample.guesses[position] != Guess::Number;
             let is_date = *schema.spelling().written(&column.name) == Written::Date;
@@ -162,7 +185,11 @@ impl Plan {
                 plan.slots[slot].tokens = Some(Tokens::new(&options.tokeniser)?);
             }
         }
-        plan.features = schema.columns().to_vec();
+        let bare = |column: &Column| Column { name: column.name.clone(), kind: column.kind, levels: Vec::new() };
+        plan.features = schema.columns().iter().map(bare).collect();
+        let is_number = |name: &String| schema.columns().iter().any(|c| c.name == *name && c.is_numeric());
+        let odd = |oddity: &&Oddity| oddity.sort == OddSort::TakenAsMissing && is_number(&oddity.column);
+        plan.oddities = sample.oddities.iter().filter(odd).cloned().collect();
         plan.add_target_and_weight(sample, options)?;
         Ok(plan)
     }
@@ -171,9 +198,11 @@ impl Plan {
     pub fn of_column(name: &str, kind: Kind, options: &Options) -> Result<Plan> {
         let vocabulary = options.vocabulary.clone();
         vocabulary.check()?;
-        let mut plan = Plan { missing: options.missing(), vocabulary, ..Plan::default() };
+        let (missing, notation) = (options.missing(), options.notation()?);
+        let mut plan = Plan { missing, notation, vocabulary, ..Plan::default() };
         plan.add(name, 0, !matches!(kind, Kind::Number | Kind::Count), String::new());
         plan.slots[0].dates = Some(Dates::Days);
+        plan.slots[0].is_known = true;
         if kind == Kind::Text {
             plan.slots[0].tokens = Some(Tokens::new(&options.tokeniser)?);
         }
@@ -195,20 +224,24 @@ impl Plan {
         if let Guess::Unsupported(what) = &sample.guesses[0] {
             return Err(sample.unsupported(&sample.names[0], what));
         }
-        plan.lenient = true;
+        plan.others = Others::Ignored;
+        plan.unknown_classes = options.unknown_classes;
         plan.class = Some(plan.add(&sample.names[0], 0, true, String::new()));
         Ok(plan)
     }
 
     fn start(sample: &Sample, options: &Options) -> Result<Plan> {
-        let missing = options.missing();
+        let (missing, notation) = (options.missing(), options.notation()?);
         let vocabulary = options.vocabulary.clone();
         vocabulary.check()?;
-        Ok(Plan { missing, vocabulary, raw: sample.names.clone(), positional: sample.positional, ..Plan::default() })
+        let (raw, positional) = (sample.names.clone(), sample.positional);
+        Ok(Plan { missing, notation, vocabulary, raw, positional, ..Plan::default() })
     }
 
     fn add(&mut self, name: &str, position: usize, is_code: bool, why_number: String) -> usize {
-        self.slots.push(Slot { name: name.into(), position, is_code, tokens: None, dates: None, why_number });
+        let name = name.into();
+        let (is_kept, is_known) = (false, false);
+        self.slots.push(Slot { name, position, is_code, is_kept, tokens: None, dates: None, is_known, why_number });
         self.slots.len() - 1
     }
 
@@ -243,22 +276,36 @@ impl Plan {
             let position = sample.position(name).ok_or_else(|| unknown("fold", name, sample))?;
             self.fold = Some(self.add(name, readable(position)?, true, String::new()));
         }
+        let mut seen = HashSet::new();
+        if let Some(slot) = self.slots.iter().find(|slot| !seen.insert(slot.position)) {
+            return Err(Error::Schema(format!("column `{}` cannot be read as two things at once", slot.name)));
+        }
+        for name in &options.keep {
+            let position = sample.position(name).ok_or_else(|| unknown("keep", name, sample))?;
+            let slot = self.add(name, readable(position)?, true, String::new());
+            self.slots[slot].is_kept = true;
+            self.kept.push(slot);
+        }
+        // Of equal names nobody knows which is meant.
+        if let Some(slot) = self.slots.iter().find(|slot| !self.positional && sample.repeated.contains(&slot.name)) {
+            return Err(sample.refuse(two_columns(&slot.name)));
+        }
+        (self.keep_file, self.unknown_classes) = (options.keep_file, options.unknown_classes);
         if !self.one_hot.is_empty() {
             self.class = Some(self.slots.len());
         }
         for name in &options.ignore {
-            if sample.position(name).is_none() && !self.lenient {
+            if sample.position(name).is_none() && self.others == Others::Alike {
                 return Err(unknown("ignore", name, sample));
-            }
-        }
-        let mut seen = HashMap::new();
-        for slot in &self.slots {
-            if seen.insert(slot.position, ()).is_some() {
-                return Err(Error::Schema(format!("column `{}` cannot be read as two things at once", slot.name)));
             }
         }
         Ok(())
     }
+}
+
+/// The error of a name that two columns have.
+pub(crate) fn two_columns(name: &str) -> String {
+    format!("two columns are named `{name}`: give each its own name, or §no_header")
 }
 
 /// The columns that are no features.

@@ -42,6 +42,6 @@ fn profile(parsed: &Parsed, slot: usize, plan: &Plan) -> Profile {
             let numbers: Vec<f64> = (0..rows).map(|row| parsed.number(slot, row)).collect();
             Profile::of_numbers(&numbers)
         }
-        Cells::Texts(_) | Cells::Words(_) => Profile::default(),
+        Cells::Texts(_) | Cells::Kept(_) | Cells::Words(_) => Profile::default(),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn guess(array: &dyn Array, missing: &Missing) -> Guess {
     }
 }
 
-fn by_type(data_type: &DataType) -> Guess {
+pub(crate) fn by_type(data_type: &DataType) -> Guess {
     use DataType::*;
     match data_type {
         Null | Float16 | Float32 | Float64 => Guess::Number,
@@ -44,10 +44,13 @@ fn by_type(data_type: &DataType) -> Guess {
 pub(crate) fn parse(batch: &RecordBatch, plan: &Plan, layout: &Layout) -> Parsed {
     let mut parsed = Parsed::new(plan, batch.num_rows());
     (parsed.rows, parsed.line_count) = (batch.num_rows(), batch.num_rows() as u64);
-    let wanted = layout.slots.iter().flatten();
-    for (slot, array) in wanted.zip(batch.columns()) {
-        if let Err((row, message)) = push(array.as_ref(), *slot, &mut parsed, plan) {
-            parsed.blame(row as u64, Some(&plan.slots[*slot].name), message);
+    let wanted = layout.slots.iter().enumerate().filter_map(|(place, slot)| Some((place, (*slot)?)));
+    for ((place, slot), array) in wanted.zip(batch.columns()) {
+        let also = layout.also.iter().filter(|(also, _)| *also == place).map(|(_, slot)| *slot);
+        for slot in std::iter::once(slot).chain(also) {
+            if let Err((row, message)) = push(array.as_ref(), slot, &mut parsed, plan) {
+                parsed.blame(row as u64, Some(&plan.slots[slot].name), message);
+            }
         }
     }
     parsed
@@ -137,14 +140,13 @@ fn push_others(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan)
         DataType::LargeUtf8 => push_texts(array.as_string::<i64>().iter(), slot, parsed, plan),
         DataType::Utf8View => push_texts(array.as_string_view().iter(), slot, parsed, plan),
         DataType::Boolean => {
-            let is_code = plan.slots[slot].is_code;
-            let name = |flag: bool| match (is_code, flag) {
-                (true, true) => "true",
-                (true, false) => "false",
-                (false, true) => "1",
-                (false, false) => "0",
-            };
-            push_texts(array.as_boolean().iter().map(|flag| flag.map(name)), slot, parsed, plan)
+            for (row, flag) in array.as_boolean().iter().enumerate() {
+                match flag {
+                    None => parsed.push_missing(slot),
+                    Some(flag) => parsed.push_flag(slot, flag, plan).map_err(|e| (row, e))?,
+                }
+            }
+            Ok(())
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();

@@ -33,7 +33,7 @@ pub(crate) fn by_name(name: &str, given: Option<Format>) -> Guess {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("csv") => Guess::Separated,
         Some("tsv" | "tab") => Guess::Known(Format::Tsv),
-        Some("jsonl" | "ndjson") => Guess::Known(Format::JsonLines),
+        Some("json" | "jsonl" | "ndjson") => Guess::Known(Format::Json),
         Some("parquet") => Guess::Known(Format::Parquet),
         Some("arrow" | "feather" | "ipc") => Guess::Known(Format::Arrow),
         _ => Guess::Open,
@@ -46,6 +46,51 @@ pub(crate) fn by_magic(start: &[u8]) -> Option<Format> {
         [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
         [0, 0, 8 | 9 | 11..=14, 1..=8, ..] => Some(Format::Idx),
+        _ => None,
+    }
+}
+
+/// Whether text that begins so is JSON: an object, or a list of objects.
+pub(crate) fn is_json(start: &[u8]) -> bool {
+    let ink =
+        |text: &[u8]| text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(2).collect::<Vec<u8>>();
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    matches!(ink(start)[..], [b'{', b'"' | b'}'] | [b'[', b'{' | b']'])
+}
+
+/// What a file that begins so is, if it is not a table of text, and what to do about it.
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
+    let has = |part: &[u8]| memchr::memmem::find(start, part).is_some();
+    let page: Vec<u8> = start.trim_ascii_start().iter().take(14).map(u8::to_ascii_lowercase).collect();
+    match start {
+        [b'P', b'K', 3, 4, ..] if has(b"xl/") || has(b"[Content_Types].xml") => {
+            Some("this is an Excel workbook: save the sheet as CSV")
+        }
+        [b'P', b'K', 3, 4, ..] if has(b"opendocument") => Some("this is an OpenDocument file: save the sheet as CSV"),
+        [b'P', b'K', 3, 4, ..] => Some("this is a zip archive: unpack it first"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("this is an old Excel workbook: save the sheet as CSV"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Some("this is compressed with bzip2: unpack it first"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("this is compressed with xz: unpack it first"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => Some("this is a 7-Zip archive: unpack it first"),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some("this is a NumPy array: save it with numpy.savetxt"),
+        [0x89, b'H', b'D', b'F', ..] => Some("this is an HDF5 file: save the table as CSV or Parquet"),
+        [b'P', b'A', b'R', b'1', ..] => Some("this is a Parquet file: give §format=parquet"),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some("this is an Arrow file: give §format=arrow"),
+        _ if start.starts_with(b"SQLite format 3\0") => Some("this is an SQLite database: export the table as CSV"),
+        _ if start.starts_with(b"%PDF-") => Some("this is a PDF document: save the table as CSV"),
+        _ if page.starts_with(b"<!doctype html") || page.starts_with(b"<html") => {
+            Some("this is a web page: download the file itself, not the page that shows it")
+        }
+        _ if page.starts_with(b"<?xml") => Some("this is XML: save the table as CSV"),
+        // The container of models and statistics: eight bytes of length, then a header.
+        [_, _, _, _, _, 0, 0, 0, b'{', ..] if has(b"__metadata__") && has(b"deciban") => {
+            match has(b"\\\"statistics\\\"") {
+                true => {
+                    Some("this is a statistics file, not data: `deciban fit` takes it alone, other commands do not")
+                }
+                false => Some("this is a model, not data: give the rows that it should be used on"),
+            }
+        }
         _ => None,
     }
 }
@@ -126,7 +171,8 @@ mod tests {
             ("a.csv", Guess::Separated),
             ("dir.x/A.CSV.GZ", Guess::Separated),
             ("a.tab.zst", Guess::Known(Format::Tsv)),
-            ("a.ndjson", Guess::Known(Format::JsonLines)),
+            ("a.ndjson", Guess::Known(Format::Json)),
+            ("a.json.gz", Guess::Known(Format::Json)),
             ("a.feather", Guess::Known(Format::Arrow)),
             ("train-images-idx3-ubyte.gz", Guess::Known(Format::Idx)),
             ("train-images.idx3-ubyte", Guess::Known(Format::Idx)),
@@ -139,6 +185,16 @@ mod tests {
             assert_eq!(by_name(name, None), guess, "{name}");
         }
         assert_eq!(by_name("a.csv", Some(Format::Text)), Guess::Known(Format::Text));
+    }
+
+    #[test]
+    fn json_by_content() {
+        for text in ["{\"a\": 1}", " \n[ {", "[]", "{}", "\u{feff}[{"] {
+            assert!(is_json(text.as_bytes()), "{text}");
+        }
+        for text in ["", "[1, 2]", "{a}", "a,b", "[x],y"] {
+            assert!(!is_json(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

@@ -10,12 +10,14 @@ use deciban::{Error, Result};
 
 use crate::decompress::{Bytes, decompress, is_compressed, read_error};
 use crate::folder::has_folders;
-use crate::standard_input::{Once, Positioned, spool, standard_input};
+use crate::standard_input::{Once, Positioned, pipe_at, spool, standard_input};
 
 /// A file, a folder of texts or standard input.
 pub(crate) struct Source {
     /// As errors name it: the path, or `-`.
     pub name: String,
+    /// Whether it is a body in memory, of which errors name the rows.
+    pub in_memory: bool,
     place: Place,
     /// The bytes behind the compression, for formats that must be read from the end.
     unpacked: Mutex<Option<Arc<File>>>,
@@ -62,8 +64,9 @@ pub(crate) fn find(paths: &[String], flat: bool) -> Result<Vec<Source>> {
             sources.push(Source::at(PathBuf::from(path)));
         }
     }
-    if sources.iter().filter(|s| matches!(s.place, Place::Once(_))).count() > 1 {
-        return Err(Error::parameter("DATA", "standard input (-) can be given only once"));
+    let pipes: Vec<&Once> = sources.iter().filter_map(|source| source.pipe()).collect();
+    if (1..pipes.len()).any(|i| pipes[..i].iter().any(|pipe| pipe.is(pipes[i]))) {
+        return Err(Error::parameter("DATA", "standard input (-) or another pipe can be given only once"));
     }
     sources.iter().try_for_each(|source| source.check(flat))?;
     Ok(sources)
@@ -80,11 +83,34 @@ fn refuse(file: &str, message: String) -> Error {
 
 impl Source {
     fn new(name: String, place: Place) -> Self {
-        Source { name, place, unpacked: Mutex::new(None) }
+        Source { name, in_memory: false, place, unpacked: Mutex::new(None) }
+    }
+
+    /// Bytes in memory, which errors call `name`.
+    pub fn in_memory(name: &str, bytes: Vec<u8>) -> Self {
+        let place = Place::Once(Once::new(Box::new(io::Cursor::new(bytes))));
+        Source { in_memory: true, ..Source::new(name.into(), place) }
     }
 
     fn at(path: PathBuf) -> Self {
-        Source::new(path.display().to_string(), Place::Path(path))
+        let name = path.display().to_string();
+        match pipe_at(&path) {
+            Some(pipe) => Source::new(name, Place::Once(pipe)),
+            None => Source::new(name, Place::Path(path)),
+        }
+    }
+
+    /// The stream, if it is one that can be read only once.
+    fn pipe(&self) -> Option<&Once> {
+        match &self.place {
+            Place::Once(once) => Some(once),
+            Place::Path(_) => None,
+        }
+    }
+
+    /// Whether it is standard input or another pipe, whose name says nothing of its format.
+    pub fn is_pipe(&self) -> bool {
+        self.pipe().is_some() && !self.in_memory
     }
 
     fn check(&self, flat: bool) -> Result<()> {
@@ -105,7 +131,7 @@ impl Source {
         }
     }
 
-    /// Where it is, unless it is standard input.
+    /// Where it is, unless it is a pipe.
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::Path(path) => Some(path),

@@ -1,8 +1,10 @@
-//! Standard input, which can be read once, though inference wants to look at it first. What was
-//! peeked at is kept and comes again; for more than one pass everything goes to a temporary file.
+//! Standard input and other pipes (`<(command)`, `/dev/stdin`, a FIFO), which can be read once, though
+//! inference wants to look at them first. What was peeked at is kept and comes again; for more than one pass
+//! everything goes to a temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::decompress::Bytes;
@@ -27,6 +29,51 @@ pub(crate) fn standard_input() -> Once {
     stdin.get_or_insert_with(|| Once::new(Box::new(io::stdin()))).clone()
 }
 
+/// The pipe or device at a path, if one is there. Everybody who asks for it before it is read gets the same
+/// stream: one who only wanted the names of the columns takes nothing away from the next.
+#[cfg(unix)]
+pub(crate) fn pipe_at(path: &Path) -> Option<Once> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    static PIPES: Mutex<Vec<((u64, u64), Once)>> = Mutex::new(Vec::new());
+    let metadata = std::fs::metadata(path).ok()?;
+    let kind = metadata.file_type();
+    if !(kind.is_fifo() || kind.is_char_device() || kind.is_socket()) {
+        return None;
+    }
+    if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name)) {
+        return Some(standard_input());
+    }
+    let key = (metadata.dev(), metadata.ino());
+    let mut pipes = PIPES.lock().unwrap_or_else(|e| e.into_inner());
+    pipes.retain(|(_, once)| once.is_fresh());
+    if let Some((_, once)) = pipes.iter().find(|(known, _)| *known == key) {
+        return Some(once.clone());
+    }
+    let once = Once::new(Box::new(Opened { path: path.to_path_buf(), file: None }));
+    pipes.push((key, once.clone()));
+    Some(once)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn pipe_at(_: &Path) -> Option<Once> {
+    None
+}
+
+/// A pipe that is opened when it is first read, since that waits for somebody who writes.
+struct Opened {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.file.is_none() {
+            self.file = Some(File::open(&self.path)?);
+        }
+        self.file.as_mut().map_or(Ok(0), |file| file.read(buffer))
+    }
+}
+
 impl Once {
     pub fn new(rest: Bytes) -> Self {
         Once(Arc::new(Mutex::new(State::Fresh { peeked: Vec::new(), rest })))
@@ -35,6 +82,16 @@ impl Once {
     // A reader that panicked leaves no half-made state behind.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether nobody has read it in earnest.
+    fn is_fresh(&self) -> bool {
+        matches!(&*self.state(), State::Fresh { .. })
+    }
+
+    /// Whether both are the same stream.
+    pub fn is(&self, other: &Once) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The stream from its beginning; whatever is read of it will come again.

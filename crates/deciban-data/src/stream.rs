@@ -37,9 +37,22 @@ impl Files {
         Ok(())
     }
 
+    /// Reads all blocks once and hands them over, in order.
+    pub(crate) fn stream_owned(&self, mut deliver: impl FnMut(Block) -> Result<()>) -> Result<()> {
+        self.read_groups(false, |blocks| blocks.into_iter().try_for_each(&mut deliver))
+    }
+
     /// Reads all blocks. The earliest error of the input wins: blocks before it are delivered first, and
     /// may fail earlier still.
     fn read(&self, hashes: bool, mut deliver: impl FnMut(&[Block]) -> Result<()>, keeper: &mut Keeper) -> Result<()> {
+        self.read_groups(hashes, |blocks| {
+            deliver(&blocks)?;
+            keeper.take(blocks);
+            Ok(())
+        })
+    }
+
+    fn read_groups(&self, hashes: bool, mut deliver: impl FnMut(Vec<Block>) -> Result<()>) -> Result<()> {
         let plan = &self.input.plan;
         let counter = Counter::default();
         let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());
@@ -93,8 +106,7 @@ impl Files {
                 }
                 block.recode();
             });
-            deliver(&blocks)?;
-            keeper.take(blocks);
+            deliver(blocks)?;
             self.tell(counter.load(Ordering::Relaxed));
             if let Some(e) = failure {
                 return Err(e);

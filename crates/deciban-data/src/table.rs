@@ -8,14 +8,14 @@ use crate::cut::{Cutter, Dialect};
 use crate::layout::Layout;
 use crate::options::{Format, Options};
 use crate::plan::Plan;
-use crate::sniff::{Guess, by_magic, by_name};
+use crate::sniff::{Guess, by_magic, by_name, foreign, is_json};
 use crate::source::{Counter, Purpose, Source};
-use crate::{blanks, delimited, folder, idx, ipc, jsonl, parquet, records, text};
+use crate::{blanks, delimited, folder, idx, ipc, json_text, parquet, records, text};
 
 /// Some rows of a file, not yet parsed.
 pub(crate) enum Chunk {
     Delimited(Vec<u8>, Dialect),
-    JsonLines(Vec<u8>),
+    Json(Vec<u8>, json_text::Shape),
     Records(arrow_array::RecordBatch),
     Idx(idx::Rows),
     Texts(folder::Texts),
@@ -29,7 +29,7 @@ impl Chunk {
                 blanks::parse(&text, dialect.comment, plan, layout)
             }
             Chunk::Delimited(text, dialect) => delimited::parse(&text, dialect, plan, layout),
-            Chunk::JsonLines(text) => jsonl::parse(&text, plan, layout),
+            Chunk::Json(text, shape) => json_text::parse(&text, shape, plan, layout),
             Chunk::Records(batch) => records::parse(&batch, plan, layout),
             Chunk::Idx(rows) => idx::parse(rows, plan, layout),
             Chunk::Texts(texts) => folder::parse(texts, plan, layout),
@@ -69,7 +69,10 @@ pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter
     if let Some(path) = source.folder() {
         return folder::open(path, source, counter);
     }
-    let guess = by_name(&source.name, options.format);
+    let guess = match by_name(&source.name, options.format) {
+        Guess::Open if source.is_pipe() => Guess::Separated,
+        guess => guess,
+    };
     // These two want the file itself, not a stream; a pipe is spooled before anything takes it.
     match guess {
         Guess::Known(Format::Parquet) => return parquet::open(source, counter),
@@ -81,11 +84,26 @@ pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter
     if start.is_empty() {
         return Err(source.refuse("the file is empty"));
     }
-    match (guess, by_magic(start)) {
-        (Guess::Known(Format::Idx), _) | (Guess::Open, Some(Format::Idx)) => idx::open(cutter, source),
-        (Guess::Known(Format::JsonLines), _) => Ok(jsonl::open(cutter)),
-        (Guess::Open, Some(Format::Parquet)) => parquet::open(source, counter),
-        (Guess::Open, Some(Format::Arrow)) => ipc::open(source, counter),
-        _ => text::open(cutter, guess, source, options),
+    // Where the name says nothing, the content does.
+    let found = match guess {
+        Guess::Open => by_magic(start),
+        Guess::Separated if source.is_pipe() && options.format.is_none() => by_magic(start),
+        _ => None,
+    };
+    match found {
+        _ if guess == Guess::Known(Format::Idx) => return idx::open(cutter, source),
+        _ if guess == Guess::Known(Format::Json) => {}
+        Some(Format::Idx) => return idx::open(cutter, source),
+        Some(Format::Parquet) => return parquet::open(source, counter),
+        Some(Format::Arrow) => return ipc::open(source, counter),
+        _ => {}
     }
+    if let Some(what) = foreign(start) {
+        return Err(source.refuse(what));
+    }
+    let by_content = options.format.is_none() && !source.in_memory && is_json(start);
+    if guess == Guess::Known(Format::Json) || by_content {
+        return json_text::open(cutter, &source.name);
+    }
+    text::open(cutter, guess, source, options)
 }

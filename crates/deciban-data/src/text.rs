@@ -26,6 +26,7 @@ pub(crate) fn open(mut cutter: Cutter, guess: Guess, source: &Source, options: &
     if start.starts_with(b"\xef\xbb\xbf") {
         cutter.skip(3);
     }
+    cutter.read_carriage_returns()?;
     let dialect = dialect(guess, cutter.look(1 << 16)?, options)?;
     let mut line = 1;
     let (fields, length, height) = loop {

@@ -26,6 +26,22 @@ impl Texts {
         self.ends.push(self.bytes.len());
     }
 
+    /// The text of a row.
+    pub fn get(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
+    }
+
+    /// Adds the rows of others.
+    pub fn append(&mut self, others: &Texts) {
+        others.iter().for_each(|text| self.push(text));
+    }
+
+    /// How much memory they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity() + 8 * self.ends.capacity()
+    }
+
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])

@@ -3,13 +3,14 @@
 mod common;
 
 use common::{Folder, bare, read, target};
+use deciban::Wording;
 use deciban::data::{Kind, Schema, Spelling, Written};
 use deciban_data::{Files, Format, Options, Target};
 
 /// The error of reading `text` as the file `name`.
 fn error_of(name: &str, bytes: impl AsRef<[u8]>, options: Options) -> String {
     let folder = Folder::new();
-    folder.clean(&read(&folder.write(name, bytes), options).unwrap_err().to_string())
+    folder.clean(&read(&folder.write(name, bytes), options).unwrap_err().worded(Wording::Flags))
 }
 
 fn csv(text: &str) -> String {
@@ -155,7 +156,7 @@ fn files() {
     let open = |paths: &[&str]| {
         let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
         let files = Files::open(&paths, target("t"));
-        folder.clean(&files.and_then(|files| common::dump(&files)).unwrap_err().to_string())
+        folder.clean(&files.and_then(|files| common::dump(&files)).unwrap_err().worded(Wording::Flags))
     };
     assert_eq!(open(&[&folder.path("none.csv")]), "none.csv: there is no such file");
     assert_eq!(open(&[&folder.path("*.csv")]), "*.csv: no file matches this pattern");
@@ -165,7 +166,7 @@ fn files() {
         "parts: this is a folder: give its files, as in 'parts/*.csv', or put texts into a folder for each class"
     );
     assert_eq!(open(&[]), "DATA: give at least one file, or - for standard input");
-    assert_eq!(open(&["-", "-"]), "DATA: standard input (-) can be given only once");
+    assert_eq!(open(&["-", "-"]), "DATA: standard input (-) or another pipe can be given only once");
     assert_eq!(open(&[&folder.write("empty.csv", "")]), "empty.csv: the file is empty");
     assert_eq!(open(&[&folder.write("blank.csv", "\n\n")]), "blank.csv: the file is empty");
     assert_eq!(open(&[&folder.write("empty.parquet", "")]), "empty.parquet: the file is empty");
@@ -238,7 +239,7 @@ fn labels() {
     let data = folder.write("a.csv", "x\n1\n2\n3\n");
     let with = |text: &str| {
         let target = Target::Labels(folder.write("labels.txt", text));
-        folder.clean(&read(&data, Options { target, ..Options::default() }).unwrap_err().to_string())
+        folder.clean(&read(&data, Options { target, ..Options::default() }).unwrap_err().worded(Wording::Flags))
     };
     assert_eq!(with("a\na\n"), "labels.txt: there are 2 labels for the 3 rows of a.csv: each row needs its own");
     assert_eq!(
@@ -254,7 +255,7 @@ fn against_a_schema() {
     let schema = Schema::numbers(&["x", "y"], "t", &["a", "b"]).unwrap();
     let open = |text: &str, options: Options| {
         let files = Files::open_as(&[folder.write("a.csv", text)], options, &schema);
-        files.and_then(|files| common::dump(&files)).map_err(|e| folder.clean(&e.to_string()))
+        files.and_then(|files| common::dump(&files)).map_err(|e| folder.clean(&e.worded(Wording::Flags)))
     };
     assert_eq!(open("t,z,y,x\nb,0,2,1\n", target("t")).unwrap(), ["1 2 =b"]);
     assert_eq!(open("y,x\n2,1\n", Options::default()).unwrap(), ["1 2"]);
@@ -301,7 +302,7 @@ fn classes_that_only_look_like_one_against_the_rest_are_themselves() {
     };
     let read = |schema| {
         let files = Files::open_as(std::slice::from_ref(&labels), target("t"), &schema).unwrap();
-        common::dump(&files).map_err(|e| e.to_string().split("b.csv").last().unwrap().to_string())
+        common::dump(&files).map_err(|e| e.worded(Wording::Flags).split("b.csv").last().unwrap().to_string())
     };
     let real = schema(target("t"));
     assert_eq!(real.spelling().versus_rest, None);
@@ -356,12 +357,12 @@ fn an_error_of_the_caller_gets_its_line() {
     let missing = |_: &deciban::data::Batch<'_>| -> deciban::Result<()> {
         Err(deciban::Error::Missing { column: "x".into(), row: 2, remedy: "give --ignore x".into() })
     };
-    let message = files.map_in_order(missing, Ok).unwrap_err().to_string();
+    let message = files.map_in_order(missing, Ok).unwrap_err().worded(Wording::Flags);
     assert_eq!(folder.clean(&message), "a.csv:4: column `x`: the cell is missing; give --ignore x");
     let infinite = |_: &deciban::data::Batch<'_>| -> deciban::Result<()> {
         Err(deciban::Error::Infinite { column: "x".into(), row: 1 })
     };
-    let message = files.map_in_order(infinite, Ok).unwrap_err().to_string();
+    let message = files.map_in_order(infinite, Ok).unwrap_err().worded(Wording::Flags);
     assert_eq!(
         folder.clean(&message),
         "a.csv:2: column `x`: the number is infinite; mark it as missing or remove the row"
@@ -370,6 +371,6 @@ fn an_error_of_the_caller_gets_its_line() {
 
 #[test]
 fn a_format_that_is_given_wins() {
-    let options = Options { format: Some(Format::JsonLines), ..Options::default() };
+    let options = Options { format: Some(Format::Json), ..Options::default() };
     assert!(error_of("a.csv", "x,y\n", options).starts_with("a.csv:1: this is not a JSON object in one line"));
 }

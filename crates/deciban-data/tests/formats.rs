@@ -10,6 +10,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use common::{Folder, bare, dump, read, target};
+use deciban::Wording;
 use deciban_data::{Dates, Files, Format, Options, Target, peek_columns};
 
 const ROWS: [&str; 3] = ["1.5 red 3 =yes", "- blue 4 =no", "-2 - 5 =yes"];
@@ -214,7 +215,7 @@ fn types_that_cannot_be_read() {
     let columns: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2])), times];
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
     let path = folder.write("a.parquet", parquet(&batch));
-    let message = read(&path, Options::default()).unwrap_err().to_string();
+    let message = read(&path, Options::default()).unwrap_err().worded(Wording::Flags);
     assert_eq!(
         folder.clean(&message),
         "a.parquet: column `when`: the type Time32(s) cannot be read: give --ignore when"

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Tallied, Tally, bare, target};
+use deciban::Wording;
 use deciban::data::Kind;
 use deciban::engine::Engine;
 use deciban_data::{Files, Options, Target};
@@ -68,7 +69,7 @@ fn adult() {
     let files = Files::open(std::slice::from_ref(&test), options).unwrap();
     assert_eq!(counts(&files, &tally(&files, 2)), named(&[("<=50K.", 12435), (">50K.", 3846)]));
     // Without the comment prefix the first line is a row of one field.
-    let message = Files::open(std::slice::from_ref(&test), bare("c0")).err().unwrap().to_string();
+    let message = Files::open(std::slice::from_ref(&test), bare("c0")).err().unwrap().worded(Wording::Flags);
     assert_eq!(
         message,
         format!("{test}:2: the row has 15 fields, the first row has 1: mend the row, or give --separator")
@@ -155,7 +156,7 @@ fn mnist() {
         Options { target: Target::Labels(others.clone()), ..Options::default() },
     )
     .unwrap();
-    let message = files.run(&Tally { classes: 10, columns: 784 }).unwrap_err().to_string();
+    let message = files.run(&Tally { classes: 10, columns: 784 }).unwrap_err().worded(Wording::Flags);
     assert_eq!(
         message,
         format!("{others}: there are 10000 labels for the 60000 rows of {images}: each row needs its own")
@@ -178,7 +179,7 @@ fn pendigits() {
     let files = Files::open(std::slice::from_ref(&path), bare("c16")).unwrap();
     assert_eq!(kinds(&files, Kind::Number), 16);
     assert_eq!(counts(&files, &tally(&files, 10)), digits([780, 779, 780, 719, 780, 720, 720, 778, 719, 719]));
-    let message = Files::open(std::slice::from_ref(&path), target("digit")).err().unwrap().to_string();
+    let message = Files::open(std::slice::from_ref(&path), target("digit")).err().unwrap().worded(Wording::Flags);
     assert!(
         message.ends_with("the first line looks like data: give --no-header, then columns are named c0, c1, ..."),
         "{message}"

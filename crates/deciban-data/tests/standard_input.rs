@@ -17,7 +17,7 @@ fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
     let paths = ["-".to_string()];
     let options = match task.as_str() {
-        "jsonl" => Options { format: Some(Format::JsonLines), ..target("t") },
+        "jsonl" => Options { format: Some(Format::Json), ..target("t") },
         "parquet" => Options { format: Some(Format::Parquet), ..target("t") },
         _ => target("t"),
     };

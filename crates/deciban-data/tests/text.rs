@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Folder, bare, dump, target};
+use deciban::Wording;
 use deciban::data::{Batch, Cells, Kind, MISSING, Rows, Sparse, Tile, View};
 use deciban::engine::{Engine, Memory};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, WordCounts};
@@ -45,8 +46,10 @@ fn other_tokens() {
     let characters = Tokeniser { characters: true, ngrams: (2, 2), ..Tokeniser::default() };
     assert_eq!(read(characters), " a 1 ab 1 b  1  b 1 ba 1 a  1 =x");
     let tokeniser = Tokeniser { ngrams: (0, 1), ..Tokeniser::default() };
-    let message =
-        Files::open(std::slice::from_ref(&path), Options { tokeniser, ..messages() }).err().unwrap().to_string();
+    let message = Files::open(std::slice::from_ref(&path), Options { tokeniser, ..messages() })
+        .err()
+        .unwrap()
+        .worded(Wording::Flags);
     assert!(message.starts_with("--ngrams: "), "{message}");
 }
 
@@ -68,12 +71,14 @@ fn vocabularies_that_are_hashed_or_limited() {
     let same = all_rows(&again);
     assert_eq!(same, rows);
 
-    let message = dump(&open(Vocabulary { most_words: 2, ..Vocabulary::default() }).unwrap()).unwrap_err().to_string();
+    let message =
+        dump(&open(Vocabulary { most_words: 2, ..Vocabulary::default() }).unwrap()).unwrap_err().worded(Wording::Flags);
     assert_eq!(
         folder.clean(&message),
         "a.tsv: column `c1`: the texts have more than 2 different words: give --hashed-bits 20, --ngrams of fewer words, or a higher --most-words"
     );
-    let message = open(Vocabulary { hashed_bits: Some(40), ..Vocabulary::default() }).err().unwrap().to_string();
+    let message =
+        open(Vocabulary { hashed_bits: Some(40), ..Vocabulary::default() }).err().unwrap().worded(Wording::Flags);
     assert_eq!(message, "--hashed-bits: give a number of bits from 1 to 28");
 }
 

@@ -71,6 +71,13 @@ pub enum Error {
         /// What is wrong, and what to do.
         message: String,
     },
+    /// A row, as a whole, is not what it should be.
+    Row {
+        /// The row, counted from 1 within its input.
+        row: u64,
+        /// What is wrong, and what to do.
+        message: String,
+    },
     /// A row weight is negative, infinite or not a number.
     Weight {
         /// The row, counted from 1 within its input.
@@ -158,6 +165,7 @@ impl Error {
                 format!("column `{column}`, row {row}: the number is infinite; mark it as missing or remove the row")
             }
             Error::Cell { column, row, message } => format!("column `{column}`, row {row}: {message}"),
+            Error::Row { row, message } => format!("row {row}: {message}"),
             Error::Weight { row, weight } => {
                 format!("row {row}: the weight {weight} is not a finite number of at least 0")
             }

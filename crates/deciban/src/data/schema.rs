@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Spelling;
+use super::{Spelling, level_key, spelled_key};
 use crate::error::{Error, Result};
 use crate::text::Reading;
 
@@ -142,9 +142,13 @@ impl Schema {
         &self.classes
     }
 
-    /// The code of a class.
+    /// The code of a class, however a number or a flag is [written](super::level_key).
     pub fn class(&self, name: &str) -> Option<usize> {
-        self.classes.iter().position(|class| class == name)
+        let exact = self.classes.iter().position(|class| class == name);
+        exact.or_else(|| {
+            let key = spelled_key(name.as_bytes())?;
+            self.classes.iter().position(|class| level_key(class.as_bytes()) == key)
+        })
     }
 
     /// The names of the columns.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::level_key;
+
 /// How cells are written: what marks a missing cell, how numbers, dates and flags look, and whether
 /// the classes are one class against the rest. A model file keeps it.
 ///
@@ -43,7 +45,7 @@ pub enum Written {
     /// Dates with the year last, kept as levels because the day or the month may come first.
     LocalDate,
     /// Yes or no, by the names of the two levels. Other spellings of the same two values are known,
-    /// too: `true`, `True`, `TRUE` and `1` mean yes.
+    /// too: `true`, `t`, `yes`, `y`, `on` in any case and `1` mean yes.
     Flag {
         /// The level that means yes.
         yes: String,
@@ -85,18 +87,33 @@ impl Default for Spelling {
     }
 }
 
+/// Words for yes and no, in any case.
+const WORDS: [(&str, &str); 6] = [("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("on", "off"), ("1", "0")];
+
 impl Written {
-    /// The flag whose levels these are, if each of them is `true` or `false` in lower case, upper case or
-    /// with a capital.
+    /// The flag whose levels these are: each of them is `true` or `false` in lower case, upper case or with a
+    /// capital, or they are two words for yes and no, such as `yes` and `no`, `T` and `F`, `1` and `0`.
     ///
     /// ```
     /// use deciban::data::Written;
     /// let flag = Written::Flag { yes: "True".into(), no: "False".into() };
     /// assert_eq!(Written::flag(&["False".into(), "True".into()]), Some(flag.clone()));
     /// assert_eq!(Written::flag(&["True".into()]), Some(flag));
+    /// let flag = Written::Flag { yes: "Y".into(), no: "N".into() };
+    /// assert_eq!(Written::flag(&["N".into(), "Y".into()]), Some(flag));
     /// assert_eq!(Written::flag(&["True".into(), "maybe".into()]), None);
     /// ```
     pub fn flag(levels: &[String]) -> Option<Self> {
+        if let [a, b] = levels {
+            let is = |a: &str, b: &str| {
+                WORDS.iter().any(|(yes, no)| a.eq_ignore_ascii_case(yes) && b.eq_ignore_ascii_case(no))
+            };
+            match (is(a, b), is(b, a)) {
+                (true, _) => return Some(Written::Flag { yes: a.clone(), no: b.clone() }),
+                (_, true) => return Some(Written::Flag { yes: b.clone(), no: a.clone() }),
+                _ => {}
+            }
+        }
         const PAIRS: [(&str, &str); 3] = [("true", "false"), ("True", "False"), ("TRUE", "FALSE")];
         let pair = |level: &String| PAIRS.iter().find(|(yes, no)| level == yes || level == no);
         let pairs: Vec<_> = levels.iter().map(pair).collect::<Option<_>>()?;
@@ -114,17 +131,17 @@ impl Written {
     /// ```
     /// use deciban::data::Written;
     /// let flag = Written::Flag { yes: "True".into(), no: "False".into() };
-    /// assert_eq!(flag.level_of("1"), Some("True"));
+    /// assert_eq!(flag.level_of("1.0"), Some("True"));
+    /// assert_eq!(flag.level_of("yes"), Some("True"));
     /// assert_eq!(flag.level_of("FALSE"), Some("False"));
     /// assert_eq!(flag.level_of("2"), None);
     /// ```
     pub fn level_of(&self, text: &str) -> Option<&str> {
         let Written::Flag { yes, no } = self else { return None };
-        match text {
-            "true" | "True" | "TRUE" | "1" | "1.0" => Some(yes),
-            "false" | "False" | "FALSE" | "0" | "0.0" => Some(no),
-            _ => None,
-        }
+        let key = level_key(text.as_bytes());
+        let is = |word: &str| key.eq_ignore_ascii_case(word.as_bytes());
+        let means = |(y, n): &(&str, &str)| if is(y) { Some(yes.as_str()) } else { is(n).then_some(no.as_str()) };
+        WORDS.iter().find_map(means)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{Block, Summarise, Summary};
-use crate::data::{Column, Schema};
+use crate::data::{Column, Kind, Schema, level_key};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -204,11 +204,21 @@ fn joined_levels(first: &[Column], second: &[Column]) -> (Vec<Column>, Vec<Vec<u
     let mut columns = first.to_vec();
     let mut maps = Vec::new();
     for (column, other) in columns.iter_mut().zip(second) {
-        let mut codes: HashMap<String, u32> = column.levels.iter().cloned().zip(0..).collect();
+        // Words are what they are; levels may be written in several ways, of which the first stays.
+        let is_text = column.kind == Kind::Text;
+        let key = |level: &str| match is_text {
+            true => level.as_bytes().to_vec(),
+            false => level_key(level.as_bytes()).into_owned(),
+        };
+        let mut codes: HashMap<Vec<u8>, u32> = HashMap::new();
+        for (level, code) in column.levels.iter().zip(0..) {
+            codes.entry(key(level)).or_insert(code);
+        }
+        let own: HashMap<String, u32> = column.levels.iter().cloned().zip(0..).collect();
         let mut map = Vec::new();
         for level in &other.levels {
-            let next = codes.len() as u32;
-            let code = *codes.entry(level.clone()).or_insert(next);
+            let next = column.levels.len() as u32;
+            let code = own.get(level).copied().unwrap_or_else(|| *codes.entry(key(level)).or_insert(next));
             if code == next {
                 column.levels.push(level.clone());
             }
@@ -217,4 +227,24 @@ fn joined_levels(first: &[Column], second: &[Column]) -> (Vec<Column>, Vec<Vec<u
         maps.push(map);
     }
     (columns, maps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_numbers_are_one_level_when_statistics_are_merged() {
+        let column = |kind, levels: &[&str]| {
+            vec![Column { name: "x".into(), kind, levels: levels.iter().map(|level| level.to_string()).collect() }]
+        };
+        let levels = |kind| joined_levels(&column(kind, &["4", "red"]), &column(kind, &["red", "4.0", "04", "4e0"]));
+        let (columns, maps) = levels(Kind::Category);
+        assert_eq!(columns[0].levels, ["4", "red", "04"]);
+        assert_eq!(maps, [[1, 0, 2, 0]]);
+        // Words are what they are.
+        let (columns, maps) = levels(Kind::Text);
+        assert_eq!(columns[0].levels, ["4", "red", "4.0", "04", "4e0"]);
+        assert_eq!(maps, [[1, 2, 3, 4]]);
+    }
 }
