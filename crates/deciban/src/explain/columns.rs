@@ -7,11 +7,13 @@
 //! Where a class is impossible, v = −∞ from some column on: there the order is that of the file, the
 //! first such column says −∞ and those after it 0.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use super::{Entry, MOST_EXACT, Order, SAMPLED};
 use crate::data::{Batch, Cells, Column, MISSING, Rows, Tile, UNSEEN, View};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::{AnyDensity, Density};
 use crate::numerics::Random;
 
@@ -47,10 +49,12 @@ struct Game<'a> {
     nothing: Vec<Copied>,
     rows: usize,
     first_row: u64,
+    /// Turns true when nobody waits for the answer any more.
+    stop: &'a AtomicBool,
 }
 
 impl<'a> Game<'a> {
-    fn new(density: &'a AnyDensity, x: &Cells<'_>, columns: &[Column]) -> Result<Self> {
+    fn new(density: &'a AnyDensity, x: &Cells<'_>, columns: &[Column], stop: &'a AtomicBool) -> Result<Self> {
         let rows = x.rows();
         let (mut copied, mut nothing) = (Vec::new(), Vec::new());
         for j in 0..x.width() {
@@ -71,11 +75,14 @@ impl<'a> Game<'a> {
         }
         let names = columns.iter().map(|c| c.name.clone()).collect();
         let first_row = if rows > 0 { x.row_number(0) } else { 0 };
-        Ok(Game { density, names, columns: copied, nothing, rows, first_row })
+        Ok(Game { density, names, columns: copied, nothing, rows, first_row, stop })
     }
 
     /// v(S) of each row and class.
     fn value(&self, knows: impl Fn(usize) -> bool) -> Result<Tile> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         let mut batch = Batch::new(self.rows).first_row(self.first_row);
         for (j, (there, missing)) in self.columns.iter().zip(&self.nothing).enumerate() {
             batch = match if knows(j) { there } else { missing } {
@@ -178,8 +185,14 @@ impl<'a> Game<'a> {
 }
 
 /// The entries of each row.
-pub fn explain(density: &AnyDensity, x: &Cells<'_>, columns: &[Column], order: Order) -> Result<Vec<Vec<Entry>>> {
-    let game = Game::new(density, x, columns)?;
+pub fn explain(
+    density: &AnyDensity,
+    x: &Cells<'_>,
+    columns: &[Column],
+    order: Order,
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<Entry>>> {
+    let game = Game::new(density, x, columns, stop)?;
     let (said, classes) = (game.solve(order)?, density.classes());
     let entry = |row: usize, j: usize| match game.columns[j].is_missing(row) {
         true => Entry::missing(&columns[j].name, classes),

@@ -28,6 +28,7 @@ mod columns;
 mod linear;
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use crate::calibrate::CalibratedModel;
 use crate::data::{Batch, Cells, Rows, Tile};
@@ -192,19 +193,25 @@ fn logarithmic_mean(ln_s: f64, ln_t: f64) -> f64 {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn explain(model: &Model, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+    explain_until(model, x, order, &AtomicBool::new(false))
+}
+
+/// The same, but soon after `stop` turns true it ends, with [`Error::Interrupted`](crate::Error::Interrupted): many
+/// columns that are modelled jointly take seconds even for a few rows.
+pub fn explain_until(model: &Model, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
     crate::Error::check_shape("columns of a batch", model.schema().columns().len(), x.width())?;
     match model {
-        Model::Generative(model) => generative(model, x, order),
+        Model::Generative(model) => generative(model, x, order, stop),
         Model::Logistic(model) => (0..x.rows()).map(|row| linear::logistic(model, x, row)).collect(),
         Model::NoisyOr(model) => (0..x.rows()).map(|row| linear::noisy_or(model, x, row)).collect(),
-        Model::Calibrated(model) => calibrated(model, x, order),
+        Model::Calibrated(model) => calibrated(model, x, order, stop),
         Model::LeastSquares(model) => (0..x.rows()).map(|row| linear::least_squares(model, x, row)).collect(),
     }
 }
 
 /// The ledger of the model inside, and what calibration adds to its sum.
-fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
-    let mut all = explain(model.model(), x, order)?;
+fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
+    let mut all = explain_until(model.model(), x, order, stop)?;
     let evidence = model.evidence(x)?;
     for (row, explanation) in all.iter_mut().enumerate() {
         let added = |(k, e): (usize, &f64)| {
@@ -218,7 +225,7 @@ fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order) -> Result<Ve
     Ok(all)
 }
 
-fn generative(model: &GenerativeModel, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+fn generative(model: &GenerativeModel, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
     // The values of all subsets of columns are kept for a tile of rows.
     const TILE: usize = 64;
     let mut all = vec![Explanation { entries: Vec::new() }; x.rows()];
@@ -229,7 +236,7 @@ fn generative(model: &GenerativeModel, x: &Batch<'_>, order: Order) -> Result<Ve
             block.with_cells(x, Rows::Range(rows.clone()), |cells, _| {
                 let parts = match density.parts(cells, &columns)? {
                     Some(parts) => parts,
-                    None => columns::explain(density, cells, &columns, order)?,
+                    None => columns::explain(density, cells, &columns, order, stop)?,
                 };
                 explanations.iter_mut().zip(parts).for_each(|(e, parts)| e.entries.extend(parts));
                 Ok(())
