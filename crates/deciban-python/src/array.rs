@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
 use rayon::prelude::*;
 
+use crate::work;
+
 /// The types of numbers that are read in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -84,7 +86,10 @@ pub fn all_finite(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<bool> {
     const PART: usize = 1 << 16;
     let array = Array::new(array)?;
     let values = array.slice::<f64>()?;
-    Ok(py.detach(|| values.par_chunks(PART).all(numerics::all_finite)))
+    match values.len() <= PART {
+        true => Ok(numerics::all_finite(values)),
+        false => work::run(py, None, |_| Ok(values.par_chunks(PART).all(numerics::all_finite))),
+    }
 }
 
 impl Array {

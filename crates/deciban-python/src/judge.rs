@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Array, to_numpy};
 use crate::errors::raise;
+use crate::work;
 
 fn evidence_of(array: &Array) -> PyResult<Evidence> {
     Evidence::new(array.columns(), array.slice::<f64>()?.to_vec()).map_err(raise)
@@ -30,9 +31,11 @@ pub fn log_posterior<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let evidence = Array::new(evidence)?;
     let (rows, classes) = (evidence.rows(), evidence.columns());
-    let prior = prior_of(&prior, classes)?;
-    let posterior = evidence_of(&evidence)?.posterior(&prior);
-    let values: Vec<f64> = (0..rows).flat_map(|row| posterior.log_row(row).to_vec()).collect();
+    let (prior, evidence) = (prior_of(&prior, classes)?, evidence_of(&evidence)?);
+    let values = work::run_few(py, rows, None, |_| {
+        let posterior = evidence.posterior(&prior);
+        Ok((0..rows).flat_map(|row| posterior.log_row(row).to_vec()).collect::<Vec<f64>>())
+    })?;
     to_numpy(py, &values, &[rows, classes])
 }
 
@@ -40,8 +43,8 @@ pub fn log_posterior<'py>(
 #[pyfunction]
 pub fn log_density<'py>(py: Python<'py>, evidence: &Bound<'_, PyAny>, prior: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
     let evidence = Array::new(evidence)?;
-    let prior = prior_of(&prior, evidence.columns())?;
-    let values = evidence_of(&evidence)?.log_density(&prior);
+    let (prior, evidence) = (prior_of(&prior, evidence.columns())?, evidence_of(&evidence)?);
+    let values = work::run_few(py, evidence.rows(), None, |_| Ok(evidence.log_density(&prior)))?;
     to_numpy(py, &values, &[values.len()])
 }
 
@@ -63,7 +66,8 @@ pub fn decide<'py>(
             evidence.columns()
         )));
     }
-    let actions = evidence_of(&evidence)?.posterior(&prior).decide(&costs);
+    let evidence = evidence_of(&evidence)?;
+    let actions = work::run_few(py, evidence.rows(), None, |_| Ok(evidence.posterior(&prior).decide(&costs)))?;
     let chosen: Vec<f64> = actions.iter().map(|a| a.action.map_or(-1.0, |action| action as f64)).collect();
     let risks: Vec<f64> = actions.iter().map(|a| a.risk).collect();
     Ok((to_numpy(py, &chosen, &[chosen.len()])?, to_numpy(py, &risks, &[risks.len()])?))
@@ -77,9 +81,15 @@ pub struct Trials(Sorted);
 impl Trials {
     #[new]
     #[pyo3(signature = (llr, targets, weights=None))]
-    fn new(llr: &Bound<'_, PyAny>, targets: Vec<bool>, weights: Option<Vec<f64>>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        llr: &Bound<'_, PyAny>,
+        targets: Vec<bool>,
+        weights: Option<Vec<f64>>,
+    ) -> PyResult<Self> {
         let llr = Array::new(llr)?;
-        Sorted::new(llr.slice::<f64>()?, &targets, weights.as_deref()).map(Trials).map_err(raise)
+        let llr = llr.slice::<f64>()?;
+        work::run_few(py, targets.len(), None, |_| Sorted::new(llr, &targets, weights.as_deref()).map(Trials))
     }
 
     fn cllr(&self) -> f64 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use deciban::data::{Column, Schema, Value};
 use deciban::engine::{Engine, Memory};
-use deciban::explain::{Order, explain};
+use deciban::explain::{Order, explain_until};
 use deciban::learn::options::{GENERATIVE, TEXTS, takers};
 use deciban::learn::{self, Classifier, Options, Seen, Statistics};
 use deciban::numerics::Random;
@@ -202,17 +202,21 @@ impl Model {
     }
 
     /// The model of the rows behind both.
-    fn merged(&self, other: &Model) -> PyResult<Self> {
+    fn merged(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
         let (mut source, other) = (self.source()?.clone(), other.source()?);
-        source.statistics.merge(&other.statistics).map_err(raise)?;
-        source.fitted().map_err(raise)
+        work::run(py, None, |_| {
+            source.statistics.merge(&other.statistics)?;
+            source.fitted()
+        })
     }
 
     /// The model without the rows behind another.
-    fn without(&self, other: &Model) -> PyResult<Self> {
+    fn without(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
         let (mut source, other) = (self.source()?.clone(), other.source()?);
-        source.statistics.remove(&other.statistics).map_err(raise)?;
-        source.fitted().map_err(raise)
+        work::run(py, None, |_| {
+            source.statistics.remove(&other.statistics)?;
+            source.fitted()
+        })
     }
 
     /// What `auto` has compared: names and log losses, the best first.
@@ -231,6 +235,11 @@ impl Model {
     /// The levels or words of the column in this place.
     fn levels(&self, place: usize) -> Vec<String> {
         self.model.schema().columns().get(place).map(|column| column.levels.clone()).unwrap_or_default()
+    }
+
+    /// How many levels or words the column in this place has.
+    fn level_count(&self, place: usize) -> usize {
+        self.model.schema().columns().get(place).map_or(0, |column| column.levels.len())
     }
 
     /// Whether it has learned from texts, and not only from counts of words.
@@ -277,7 +286,7 @@ impl Model {
         if batch.width() != self.model.schema().columns().len() {
             return Err(PyValueError::new_err("the table has other columns than the model"));
         }
-        work::run(py, n_jobs, |stop| self.score(&batch, out, stop))
+        work::run_few(py, table.rows(), n_jobs, |stop| self.score(&batch, out, stop))
     }
 
     /// For each row its entries: name, value, evidence per class in nats, and whether the cell is missing.
@@ -296,14 +305,18 @@ impl Model {
                 .into_par_iter()
                 .map(|start| match stop.load(Ordering::Relaxed) {
                     true => Err(Error::Interrupted),
-                    false => explain(&self.model, &batch.slice(start..start + FEW_ROWS), Order::Average),
+                    false => explain_until(&self.model, &batch.slice(start..start + FEW_ROWS), Order::Average, stop),
                 })
                 .collect();
             parts.into_iter().collect::<Result<Vec<_>>>()
         })?;
-        let told = told.into_iter().flatten();
         let entry = |e: deciban::explain::Entry| (e.name, e.value, e.evidence, e.missing);
-        Ok(told.map(|row| row.entries.into_iter().map(entry).collect()).collect())
+        let mut rows = Vec::with_capacity(batch.rows());
+        for part in told {
+            py.check_signals()?;
+            rows.extend(part.into_iter().map(|row| row.entries.into_iter().map(entry).collect()));
+        }
+        Ok(rows)
     }
 
     /// New rows: the number of each one's class, and its cells: a float, the name of a level, a text of its words,

@@ -1,5 +1,11 @@
 //! Long work without the interpreter's lock: on as many threads as asked for, and stopped by Ctrl-C.
+//!
+//! Rayon's global pool is not used. Its threads do not exist in a process made by `fork`, where whatever is
+//! handed to it would wait for ever. All parallel work of the package therefore goes through [`run`], on a pool
+//! that belongs to the process that asks. Few rows are worked on by the thread that asks ([`run_few`]).
 
+use std::process;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -7,11 +13,22 @@ use std::time::Duration;
 use deciban::Result;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::errors::raise;
 
 /// How long a Ctrl-C waits at most until it is seen.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// At most this many pools wait for work. A pool serves one call at a time, so there is one for each thread of
+/// Python that calls at the same time.
+const MOST_IDLE: usize = 8;
+
+/// Up to this many rows the library's loops are one chunk, which no other thread takes a part of.
+pub const FEW_ROWS: usize = 64;
+
+/// Pools that wait for work.
+static IDLE: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
 
 /// Runs `work` with the lock released. `work` gets a flag that turns true when Python has a signal
 /// to handle; it should return soon then, with whatever error.
@@ -20,21 +37,17 @@ pub fn run<T: Send>(
     n_jobs: Option<isize>,
     work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
-    let pool = pool(n_jobs)?;
-    let work = || match &pool {
-        Some(pool) => pool.install(|| work(&stop)),
-        None => work(&stop),
-    };
+    let (stop, pool) = (AtomicBool::new(false), Pool::take(threads(n_jobs)?)?);
     let mut signal = None;
     let answer = py.detach(|| {
-        std::thread::scope(|scope| {
+        pool.threads.in_place_scope(|scope| {
             let (done, waiting) = channel();
-            scope.spawn(move || done.send(work()));
+            let stop = &stop;
+            scope.spawn(move |_| drop(done.send(work(stop))));
             loop {
                 match waiting.recv_timeout(PATIENCE) {
                     Ok(answer) => return Some(answer),
-                    // The thread is gone without an answer: it has panicked, and the scope says so.
+                    // The work is gone without an answer: it has panicked, and the scope says so.
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) => {
                         if signal.is_none() {
@@ -46,6 +59,7 @@ pub fn run<T: Send>(
             }
         })
     });
+    pool.give_back();
     match (signal, answer) {
         (Some(signal), _) => Err(signal),
         (None, Some(answer)) => answer.map_err(raise),
@@ -53,16 +67,64 @@ pub fn run<T: Send>(
     }
 }
 
-/// A pool for `n_jobs` threads, counted as scikit-learn does: −1 is all, −2 all but one; `None` is the
-/// pool that is there.
-fn pool(n_jobs: Option<isize>) -> PyResult<Option<rayon::ThreadPool>> {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = match n_jobs {
-        None | Some(-1) => return Ok(None),
-        Some(0) => return Err(PyValueError::new_err("n_jobs == 0 has no meaning")),
-        Some(n) if n < 0 => (all as isize + 1 + n).max(1) as usize,
-        Some(n) => n as usize,
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(Some).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+/// As [`run`], but where there are at most [`FEW_ROWS`] rows on the calling thread: to hand them over takes longer than
+/// the work.
+pub fn run_few<T: Send>(
+    py: Python<'_>,
+    rows: usize,
+    n_jobs: Option<isize>,
+    work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
+) -> PyResult<T> {
+    match rows <= FEW_ROWS {
+        true => threads(n_jobs).and_then(|_| work(&AtomicBool::new(false)).map_err(raise)),
+        false => run(py, n_jobs, work),
+    }
+}
+
+/// The number of threads, counted as scikit-learn does: −1 is all, −2 all but one. 0 is as many as there are cores,
+/// or as `RAYON_NUM_THREADS` says.
+fn threads(n_jobs: Option<isize>) -> PyResult<usize> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    match n_jobs {
+        None | Some(-1) => Ok(0),
+        Some(0) => Err(PyValueError::new_err("n_jobs == 0 has no meaning")),
+        Some(n) if n < 0 => Ok((all() as isize + 1 + n).max(1) as usize),
+        Some(n) => Ok(n as usize),
+    }
+}
+
+/// Threads that wait for work.
+struct Pool {
+    /// The process whose threads they are.
+    process: u32,
+    /// How many were asked for.
+    asked: usize,
+    threads: ThreadPool,
+}
+
+impl Pool {
+    /// A pool of this process that is idle, or a new one.
+    fn take(asked: usize) -> PyResult<Pool> {
+        let process = process::id();
+        // The lock is never waited for: another thread may have held it when this process was forked.
+        if let Ok(mut idle) = IDLE.try_lock() {
+            // The threads of pools that a fork has copied do not exist, so they cannot be told to end.
+            idle.extract_if(.., |pool| pool.process != process).for_each(std::mem::forget);
+            if let Some(place) = idle.iter().position(|pool| pool.asked == asked) {
+                return Ok(idle.swap_remove(place));
+            }
+        }
+        match ThreadPoolBuilder::new().num_threads(asked).build() {
+            Ok(threads) => Ok(Pool { process, asked, threads }),
+            Err(error) => Err(PyRuntimeError::new_err(format!("no threads could be started: {error}"))),
+        }
+    }
+
+    fn give_back(self) {
+        if let Ok(mut idle) = IDLE.try_lock()
+            && idle.len() < MOST_IDLE
+        {
+            idle.push(self);
+        }
+    }
 }
