@@ -45,6 +45,51 @@ impl Column {
     }
 }
 
+impl Column {
+    /// Flags that were fitted as `true` and `false` and come as 0 and 1 now, or the other way round, in the terms of the
+    /// fit; `None` for all other columns.
+    pub fn in_terms_of(&self, levels: &[String]) -> Option<Column> {
+        let all = |names: [&str; 2]| {
+            !levels.is_empty() && levels.iter().all(|level| names.iter().any(|name| level.eq_ignore_ascii_case(name)))
+        };
+        let flag = |x: Option<f64>| match x {
+            None => Some(None),
+            Some(x) if x.is_nan() => Some(None),
+            Some(x) => (x == 0.0 || x == 1.0).then_some(Some(x == 1.0)),
+        };
+        let as_flags = |piece: &ArrayRef| -> Option<ArrayRef> {
+            let flags = numbers(piece)?.map(flag).collect::<Option<Vec<_>>>()?;
+            Some(Arc::new(BooleanArray::from(flags)))
+        };
+        let as_numbers = |piece: &ArrayRef| -> Option<ArrayRef> {
+            let flags = piece.as_boolean_opt()?;
+            Some(Arc::new(flags.iter().map(|flag| flag.map(i64::from)).collect::<Int64Array>()))
+        };
+        let pieces: Option<Vec<ArrayRef>> = match (all(["true", "false"]), all(["0", "1"])) {
+            (true, _) => self.pieces.iter().map(as_flags).collect(),
+            (_, true) => self.pieces.iter().map(as_numbers).collect(),
+            _ => None,
+        };
+        Some(Column { pieces: pieces? })
+    }
+}
+
+/// The numbers of an array, if it has some; those that are null are missing.
+fn numbers(array: &ArrayRef) -> Option<Box<dyn Iterator<Item = Option<f64>> + '_>> {
+    macro_rules! numbers {
+        ($($type:ident => $arrow:ty),*) => {
+            match array.data_type() {
+                $(DataType::$type => {
+                    Some(Box::new(array.as_primitive::<$arrow>().iter().map(|x| x.map(|x| x as f64))))
+                })*
+                _ => None,
+            }
+        };
+    }
+    numbers!(Float64 => Float64Type, Float32 => Float32Type, Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type,
+        Int64 => Int64Type, UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type)
+}
+
 /// The numbers of an array.
 pub fn values(array: &ArrayRef) -> Option<Values<'_>> {
     macro_rules! values {
@@ -62,15 +107,16 @@ pub fn values(array: &ArrayRef) -> Option<Values<'_>> {
 
 #[pymethods]
 impl Column {
-    /// Objects: numbers if all are, else texts. None, NaN, and what pandas has for them are missing.
+    /// Objects: flags or numbers if all are, else texts; times that have passed are numbers of days. None, NaN, and what
+    /// pandas has for them are missing.
     #[staticmethod]
     fn of_list(cells: &Bound<'_, PyList>) -> PyResult<Self> {
-        let number = cells.py().import("numpy")?.getattr("number")?;
-        let mut are_numbers = None;
+        let types = Types::new(cells.py())?;
+        let mut common = None;
         let mut texts = LargeStringBuilder::with_capacity(cells.len(), 8 * cells.len());
         for cell in cells.iter() {
             if let Ok(text) = cell.cast::<PyString>() {
-                are_numbers = Some(false);
+                common = Some(Type::Text);
                 texts.append_value(text.to_str()?);
                 continue;
             }
@@ -78,20 +124,29 @@ impl Column {
                 texts.append_null();
                 continue;
             }
-            let is_flag = cell.is_instance_of::<PyBool>();
-            let is_number = !is_flag && (cell.is_instance_of::<PyInt>() || cell.is_instance_of::<PyFloat>());
-            let is_number = is_number || (!is_flag && cell.is_instance(&number)?);
-            are_numbers = Some(is_number && are_numbers.unwrap_or(true));
-            texts.append_value(text_of(&cell, is_number)?);
+            let found = types.of(&cell)?;
+            common = Some(if common.is_none_or(|common| common == found) { found } else { Type::Text });
+            texts.append_value(text_of(&cell, found == Type::Number)?);
         }
-        if are_numbers != Some(true) {
-            return Ok(Column { pieces: vec![Arc::new(texts.finish())] });
-        }
-        let numbers = cells.iter().map(|cell| match is_missing(&cell)? {
-            true => Ok(f64::NAN),
-            false => cell.extract::<f64>(),
-        });
-        Ok(Column { pieces: vec![Arc::new(Float64Array::from(numbers.collect::<PyResult<Vec<f64>>>()?))] })
+        let numbers = |number: fn(&Bound<'_, PyAny>) -> PyResult<f64>| {
+            let cell = |cell: Bound<'_, PyAny>| if is_missing(&cell)? { Ok(f64::NAN) } else { number(&cell) };
+            cells.iter().map(cell).collect::<PyResult<Vec<f64>>>()
+        };
+        let piece: ArrayRef = match common {
+            None | Some(Type::Text) => Arc::new(texts.finish()),
+            Some(Type::Number) => Arc::new(Float64Array::from(numbers(|cell| cell.extract())?)),
+            Some(Type::Duration) => Arc::new(Float64Array::from(numbers(|cell| {
+                Ok(cell.call_method0("total_seconds")?.extract::<f64>()? / 86400.0)
+            })?)),
+            Some(Type::Flag) => {
+                let flag = |cell: Bound<'_, PyAny>| match is_missing(&cell)? {
+                    true => Ok(None),
+                    false => cell.is_truthy().map(Some),
+                };
+                Arc::new(BooleanArray::from(cells.iter().map(flag).collect::<PyResult<Vec<_>>>()?))
+            }
+        };
+        Ok(Column { pieces: vec![piece] })
     }
 
     /// A copy of the numbers or flags of a vector, of whatever type and stride.
@@ -137,6 +192,20 @@ impl Column {
         Ok(Column { pieces: arrow::import(object)?.1 })
     }
 
+    /// The same column, in which these numbers are missing. Texts that stand for a missing cell are known to the reader.
+    fn without(&self, missing: Vec<f64>) -> Column {
+        let without = |piece: &ArrayRef| -> ArrayRef {
+            match numbers(piece) {
+                Some(numbers) => {
+                    let kept = numbers.map(|x| x.filter(|x| !missing.contains(x)));
+                    Arc::new(kept.collect::<Float64Array>())
+                }
+                None => piece.clone(),
+            }
+        };
+        Column { pieces: self.pieces.iter().map(without).collect() }
+    }
+
     fn __len__(&self) -> usize {
         self.rows()
     }
@@ -147,6 +216,47 @@ impl Column {
 pub fn arrow_columns(object: &Bound<'_, PyAny>) -> PyResult<(Vec<(String, Column)>, usize)> {
     let (columns, rows) = arrow::import_table(object)?;
     Ok((columns.into_iter().map(|(name, pieces)| (name, Column { pieces })).collect(), rows))
+}
+
+/// What an object is that is not missing.
+#[derive(Clone, Copy, PartialEq)]
+enum Type {
+    Flag,
+    Number,
+    Duration,
+    Text,
+}
+
+/// The classes that are not built in.
+struct Types<'py> {
+    number: Bound<'py, PyAny>,
+    flag: Bound<'py, PyAny>,
+    decimal: Bound<'py, PyAny>,
+    duration: Bound<'py, PyAny>,
+}
+
+impl<'py> Types<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let numpy = py.import("numpy")?;
+        Ok(Types {
+            number: numpy.getattr("number")?,
+            flag: numpy.getattr("bool_")?,
+            decimal: py.import("decimal")?.getattr("Decimal")?,
+            duration: py.import("datetime")?.getattr("timedelta")?,
+        })
+    }
+
+    fn of(&self, cell: &Bound<'_, PyAny>) -> PyResult<Type> {
+        if cell.is_instance_of::<PyBool>() || cell.is_instance(&self.flag)? {
+            return Ok(Type::Flag);
+        }
+        if cell.is_instance(&self.duration)? {
+            return Ok(Type::Duration);
+        }
+        let is_number = cell.is_instance_of::<PyInt>() || cell.is_instance_of::<PyFloat>();
+        let is_number = is_number || cell.is_instance(&self.number)? || cell.is_instance(&self.decimal)?;
+        Ok(if is_number { Type::Number } else { Type::Text })
+    }
 }
 
 /// None, NaN, pandas' NA and NaT.

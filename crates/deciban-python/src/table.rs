@@ -15,8 +15,8 @@ use crate::errors::raise;
 use crate::model::Model;
 use crate::work;
 
-/// Fewer rows are read at once, on the thread that asks for them.
-const FEW_ROWS: usize = 1 << 12;
+/// Up to this many cells of a sparse matrix are checked in one chunk.
+const MOST_CHECKED: usize = 1 << 16;
 
 enum Source {
     /// All columns of a matrix.
@@ -78,8 +78,13 @@ impl Table {
                 }
                 .map_err(raise)?,
                 Source::Sparse { offsets, indices, counts, width } => {
-                    let sparse = Sparse::of_words(offsets.integers()?, indices.integers()?, counts.values().0, *width);
-                    batch.sparse(sparse.map_err(raise)?).map_err(raise)?
+                    let indices_count = indices.rows();
+                    let (offsets, indices, counts) = (offsets.integers()?, indices.integers()?, counts.values().0);
+                    let checked = |_: &AtomicBool| Sparse::of_words(offsets, indices, counts, *width);
+                    // Few rows may have many cells.
+                    let rows = if indices_count > MOST_CHECKED { usize::MAX } else { self.rows };
+                    let sparse = Python::attach(|py| work::run_few(py, rows, None, checked))?;
+                    batch.sparse(sparse).map_err(raise)?
                 }
             };
         }
@@ -135,11 +140,7 @@ impl Table {
     ) -> PyResult<()> {
         let options = &self.options;
         let read = |stop: &AtomicBool| deciban_data::read(&name, given.pieces(), kind, known, options, stop);
-        // A few rows are read before a thread would have begun.
-        let (cells, levels) = match given.rows() < FEW_ROWS {
-            true => read(&AtomicBool::new(false)).map_err(raise)?,
-            false => work::run(py, None, read)?,
-        };
+        let (cells, levels) = work::run_few(py, given.rows(), None, read)?;
         let column = Column { name: name.clone(), kind, levels };
         self.sources.push((name, Source::Cells(cells, column)));
         Ok(())
@@ -266,6 +267,8 @@ impl Table {
         let known = model.schema().columns().get(place);
         let known = known.ok_or_else(|| PyValueError::new_err("the model has no such column"))?;
         self.check(column.rows(), &known.name)?;
+        let as_fitted = column.in_terms_of(&known.levels);
+        let column = as_fitted.as_ref().unwrap_or(column);
         match (known.kind, column.numbers()) {
             (Kind::Number | Kind::Count, Some(numbers)) => {
                 self.sources.push((known.name.clone(), Source::Arrow(numbers, known.kind)));

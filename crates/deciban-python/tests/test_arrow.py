@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 
-from deciban import Classifier, _columns, _core
+from deciban import Classifier, _columns, _core, _frame
 
 RNG = np.random.default_rng(8)
 N = 1000
@@ -133,7 +133,7 @@ def test_categories_are_coded_without_a_loop_in_python():
             count[0] += 1
 
         sys.setprofile(add)
-        _columns.learn_from(_core.Table(len(cells)), _columns.frame({"a": cells}), {})
+        _columns.learn_from(_core.Table(len(cells)), _frame.frame({"a": cells}), {})
         sys.setprofile(None)
         return count[0]
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from . import _columns, _core
+from . import _columns, _core, _frame, _labels
 from .decide import cost_matrix
 
 #: Keywords that say what columns are.
@@ -230,9 +230,8 @@ class Classifier:
     def _kinds(self):
         kinds = {}
         for kind in COLUMN_OPTIONS:
-            named = self.options.get(kind) or []
-            for name in [named] if isinstance(named, str) else named:
-                kinds[str(name)] = kind
+            for name in _labels.listed(self.options.get(kind)):
+                kinds[name] = kind
         return kinds
 
     def _texts(self):
@@ -247,20 +246,19 @@ class Classifier:
         except (TypeError, ValueError, IndexError):
             raise ValueError(f"ngrams: give a range such as '1..2', not {self.options['ngrams']!r}") from None
         for name in ("stop_words", "missing"):
-            if isinstance(told.get(name), str):
-                told[name] = [told[name]]
+            if name in told:
+                told[name] = [str(text) for text in _labels.listed(told[name])]
         return told
+
+    def _missing_numbers(self):
+        """The numbers that stand for a missing cell."""
+        return [number for text in _labels.listed(self.options.get("missing")) if (number := _number(text)) is not None]
 
     def _table(self, X, y, sample_weight, model):
         """Labelled rows; `model` has learned from others before."""
-        table, kinds = _columns.frame(X), self._kinds()
-        codes, labels = _columns.labels(y, table.rows)
-        weights = None
-        if sample_weight is not None:
-            weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
-            if weights.shape != (table.rows,):
-                raise ValueError(f"sample_weight must have a weight for each of {table.rows} rows")
-        core = _core.Table(table.rows, codes, weights)
+        table, kinds = _frame.frame(X), self._kinds()
+        codes, labels = _labels.labels(y, table.rows)
+        core = _core.Table(table.rows, codes, _labels.weights(sample_weight, table.rows))
         core.read_with(**self._texts())
         if model is not None:
             core.read_as(model)
@@ -271,15 +269,15 @@ class Classifier:
                 if lacking:
                     raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
                 kinds = {name: known.get(name, "ignore") for name in table.names}
-        _columns.learn_from(core, table, kinds)
+        _columns.learn_from(core, table, kinds, self._missing_numbers())
         return core, labels
 
     def _known(self, X):
         """Rows to score."""
-        model, table = self._fitted(), _columns.frame(X)
+        model, table = self._fitted(), _frame.frame(X)
         core = _core.Table(table.rows)
         core.read_with(**self._texts())
-        _columns.score(core, table, model)
+        _columns.score(core, table, model, self._missing_numbers())
         return core
 
     def _learned(self, model, labels, keep_prior=False):
@@ -305,6 +303,14 @@ class Classifier:
                 raise ValueError(f"prior: there is no class {strange[0]!r}, only {labels}")
             prior = [prior.get(label, 0.0) for label in labels]
         return np.asarray(prior, dtype=np.float64).ravel().tolist()
+
+
+def _number(text):
+    """A number, if it is one."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def _plain(value):

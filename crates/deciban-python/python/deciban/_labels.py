@@ -1,0 +1,92 @@
+"""Labels, weights and names as users give them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _core
+from ._frame import as_array
+
+
+def listed(names) -> list:
+    """A name, or several in a list, an array, an Index or a Series."""
+    if names is None:
+        return []
+    if isinstance(names, (str, bytes, int, np.integer)):
+        return [names]
+    return list(names.tolist() if hasattr(names, "tolist") else names)
+
+
+def is_missing(value) -> bool:
+    """None, NaN, pandas' NA and NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def level_name(value) -> str:
+    """A class as files write it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def array_of(y) -> np.ndarray:
+    """Labels as an array in which missing ones are None or NaN."""
+    if hasattr(y, "iloc"):
+        return y.to_numpy() if isinstance(y.dtype, np.dtype) else y.to_numpy(dtype=object, na_value=None)
+    if hasattr(y, "to_numpy"):  # Polars, PyArrow
+        y = y.to_numpy()
+    return as_array(y)
+
+
+def labels(y, rows: int) -> tuple[np.ndarray, dict]:
+    """Codes of labels, and the labels by their names in ascending order; None and NaN are rows without one."""
+    y = array_of(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1 or len(y) != rows:
+        raise ValueError(f"y must have a label for each of {rows} rows, and has shape {y.shape}")
+    if y.dtype.kind in "iub" and y.dtype != np.uint64:
+        codes = np.empty(rows, dtype=np.uint32)
+        classes = _core.encode_integers(np.ascontiguousarray(y, dtype=np.int64), codes)
+        if classes is not None:
+            return codes, {level_name(label): label for label in np.array(classes).astype(y.dtype).tolist()}
+    # Labels are hashed and not sorted: there are few different ones.
+    places: dict = {}
+    try:
+        codes = np.fromiter((places.setdefault(label, len(places)) for label in y.tolist()), dtype=np.int64, count=rows)
+        classes = sorted(label for label in places if not is_missing(label))
+    except TypeError:
+        raise ValueError("labels must be of one type") from None
+    if y.dtype.kind == "f":
+        check_discrete(classes, rows)
+    names = {level_name(label): label for label in classes}
+    if len(names) < len(classes):
+        raise ValueError("two labels have the same text: give each class a name of its own")
+    found = np.full(len(places) + 1, _core.MISSING, dtype=np.uint32)
+    found[[places[label] for label in classes]] = np.arange(len(classes))
+    return found[codes], names
+
+
+def check_discrete(classes: list[float], rows: int) -> None:
+    """Refuses numbers that are no labels: nearly all of them different, and not whole."""
+    if any(np.isinf(label) for label in classes):
+        raise ValueError("y contains infinity: it is not a label")
+    if rows > 10 and 2 * len(classes) > rows and any(label != int(label) for label in classes):
+        raise ValueError(
+            f"Unknown label type: continuous. y has {len(classes)} different numbers in {rows} rows: a classifier needs "
+            "labels of classes; cut the numbers into ranges, or use a regression"
+        )
+
+
+def weights(sample_weight, rows: int) -> np.ndarray | None:
+    """A weight of each row."""
+    if sample_weight is None:
+        return None
+    found = np.ascontiguousarray(as_array(array_of(sample_weight)), dtype=np.float64)
+    if found.ndim == 0:
+        found = np.full(rows, float(found))
+    if found.shape != (rows,):
+        raise ValueError(f"sample_weight must have a weight for each of {rows} rows, and has shape {found.shape}")
+    return found
