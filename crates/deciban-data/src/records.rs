@@ -1,5 +1,6 @@
-//! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers are numbers,
-//! dates and timestamps numbers of days, strings, dictionaries and booleans categories; nulls are missing.
+//! Columns of Arrow record batches, as Parquet and Arrow files give them. Types decide: numbers and decimals are
+//! numbers, dates, timestamps and durations numbers of days, strings, dictionaries and booleans categories; nulls are
+//! missing.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -34,6 +35,7 @@ pub(crate) fn by_type(data_type: &DataType) -> Guess {
         Null | Float16 | Float32 | Float64 => Guess::Number,
         Date32 | Date64 | Timestamp(..) => Guess::Date,
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Guess::Number,
+        Decimal128(..) | Decimal256(..) | Duration(_) => Guess::Number,
         Utf8 | LargeUtf8 | Utf8View | Boolean => Guess::Category,
         Dictionary(_, values) if !matches!(by_type(values), Guess::Unsupported(_)) => Guess::Category,
         other => Guess::Unsupported(format!("the type {other}")),
@@ -93,6 +95,26 @@ fn push(array: &dyn Array, slot: usize, parsed: &mut Parsed, plan: &Plan) -> Res
                 DataType::Float16 => {
                     push_numbers::<Float16Type>(array, |x| x.to_f64(), |x| x.to_f32().to_string(), slot, parsed, plan)
                 }
+                DataType::Duration(TimeUnit::Second) => {
+                    push_times::<DurationSecondType>(array, 1.0, slot, parsed, plan)
+                }
+                DataType::Duration(TimeUnit::Millisecond) => {
+                    push_times::<DurationMillisecondType>(array, 1e3, slot, parsed, plan)
+                }
+                DataType::Duration(TimeUnit::Microsecond) => {
+                    push_times::<DurationMicrosecondType>(array, 1e6, slot, parsed, plan)
+                }
+                DataType::Duration(TimeUnit::Nanosecond) => {
+                    push_times::<DurationNanosecondType>(array, 1e9, slot, parsed, plan)
+                }
+                DataType::Decimal128(precision, scale) => {
+                    let text = |x: i128| Decimal128Type::format_decimal(x, *precision, *scale);
+                    push_numbers::<Decimal128Type>(array, |x| of_decimal(&text(x)), text, slot, parsed, plan)
+                }
+                DataType::Decimal256(precision, scale) => {
+                    let text = |x| Decimal256Type::format_decimal(x, *precision, *scale);
+                    push_numbers::<Decimal256Type>(array, |x| of_decimal(&text(x)), text, slot, parsed, plan)
+                }
                 _ => push_others(array, slot, parsed, plan),
             }
         };
@@ -122,7 +144,12 @@ fn push_numbers<T: ArrowPrimitiveType>(
     Ok(())
 }
 
-/// Times since 1970-01-01 as days; `per_second` of their units make a second.
+/// The closest number to a decimal, as it would be read from a file; a decimal has no other form than digits.
+fn of_decimal(text: &str) -> f64 {
+    text.parse().unwrap_or(f64::NAN)
+}
+
+/// Times since 1970-01-01, and spans of time, as days; `per_second` of their units make a second.
 fn push_times<T: ArrowPrimitiveType<Native = i64>>(
     array: &dyn Array,
     per_second: f64,
