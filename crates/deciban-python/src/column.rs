@@ -46,31 +46,17 @@ impl Column {
 }
 
 impl Column {
-    /// Flags that were fitted as `true` and `false` and come as 0 and 1 now, or the other way round, in the terms of the
-    /// fit; `None` for all other columns.
+    /// Flags of a column that was fitted as 0 and 1, in these terms; `None` for all other columns. (A column that was
+    /// fitted as `true` and `false` is known to be a flag, however it is written.)
     pub fn in_terms_of(&self, levels: &[String]) -> Option<Column> {
-        let all = |names: [&str; 2]| {
-            !levels.is_empty() && levels.iter().all(|level| names.iter().any(|name| level.eq_ignore_ascii_case(name)))
-        };
-        let flag = |x: Option<f64>| match x {
-            None => Some(None),
-            Some(x) if x.is_nan() => Some(None),
-            Some(x) => (x == 0.0 || x == 1.0).then_some(Some(x == 1.0)),
-        };
-        let as_flags = |piece: &ArrayRef| -> Option<ArrayRef> {
-            let flags = numbers(piece)?.map(flag).collect::<Option<Vec<_>>>()?;
-            Some(Arc::new(BooleanArray::from(flags)))
-        };
+        if levels.is_empty() || levels.iter().any(|level| level != "0" && level != "1") {
+            return None;
+        }
         let as_numbers = |piece: &ArrayRef| -> Option<ArrayRef> {
             let flags = piece.as_boolean_opt()?;
             Some(Arc::new(flags.iter().map(|flag| flag.map(i64::from)).collect::<Int64Array>()))
         };
-        let pieces: Option<Vec<ArrayRef>> = match (all(["true", "false"]), all(["0", "1"])) {
-            (true, _) => self.pieces.iter().map(as_flags).collect(),
-            (_, true) => self.pieces.iter().map(as_numbers).collect(),
-            _ => None,
-        };
-        Some(Column { pieces: pieces? })
+        Some(Column { pieces: self.pieces.iter().map(as_numbers).collect::<Option<_>>()? })
     }
 }
 

@@ -81,12 +81,7 @@ pub struct Trials(Sorted);
 impl Trials {
     #[new]
     #[pyo3(signature = (llr, targets, weights=None))]
-    fn new(
-        py: Python<'_>,
-        llr: &Bound<'_, PyAny>,
-        targets: Vec<bool>,
-        weights: Option<Vec<f64>>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, llr: &Bound<'_, PyAny>, targets: Vec<bool>, weights: Option<Vec<f64>>) -> PyResult<Self> {
         let llr = Array::new(llr)?;
         let llr = llr.slice::<f64>()?;
         work::run_few(py, targets.len(), None, |_| Sorted::new(llr, &targets, weights.as_deref()).map(Trials))

@@ -237,6 +237,12 @@ impl Model {
         self.model.schema().columns().get(place).map(|column| column.levels.clone()).unwrap_or_default()
     }
 
+    /// The texts that stand for a missing cell.
+    #[getter]
+    fn missing(&self) -> Vec<String> {
+        self.model.schema().spelling().missing.clone()
+    }
+
     /// How many levels or words the column in this place has.
     fn level_count(&self, place: usize) -> usize {
         self.model.schema().columns().get(place).map_or(0, |column| column.levels.len())

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::ArrayRef;
-use deciban::data::{Batch, Column, Kind, Schema, Sparse};
+use deciban::data::{Batch, Column, Kind, Schema, Sparse, Spelling};
 use deciban::text::{Reading, Tokeniser};
 use deciban_data::{Cells, Known, Options, Vocabulary};
 use pyo3::exceptions::PyValueError;
@@ -126,7 +126,9 @@ impl Table {
         let (tokeniser, hashed_bits) = (self.options.tokeniser.clone(), self.options.vocabulary.hashed_bits);
         let has_texts = self.sources.iter().any(|(_, source)| matches!(source, Source::Cells(Cells::Words(_), _)));
         let reading = has_texts.then_some(Reading { tokeniser, hashed_bits });
-        Ok(Schema::new(columns, target, classes).map_err(raise)?.with_reading(reading))
+        let schema = Schema::new(columns, target, classes).map_err(raise)?.with_reading(reading);
+        let missing = self.options.missing.clone().unwrap_or(Spelling::default().missing);
+        schema.with_spelling(Spelling { missing, ..Spelling::default() }).map_err(raise)
     }
 
     /// Adds a column of this kind, with the levels that are known or those that are found.
@@ -166,8 +168,7 @@ impl Table {
     #[pyo3(signature = (rows, classes=None, weights=None))]
     fn new(rows: usize, classes: Option<&Bound<'_, PyAny>>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (classes, weights) = (classes.map(Array::new).transpose()?, weights.map(Array::new).transpose()?);
-        let options = Options { missing: Some(Vec::new()), ..Options::default() };
-        let table = Table { rows, sources: Vec::new(), classes: None, weights: None, options };
+        let table = Table { rows, sources: Vec::new(), classes: None, weights: None, options: Options::default() };
         classes.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "y"))?;
         weights.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "sample_weight"))?;
         Ok(Table { classes, weights, ..table })
@@ -220,13 +221,13 @@ impl Table {
         tokeniser.check().map_err(raise)?;
         let most_words = most_words.unwrap_or(Vocabulary::default().most_words);
         let vocabulary = Vocabulary { hashed_bits, most_words };
-        self.options =
-            Options { missing: Some(missing.unwrap_or_default()), tokeniser, vocabulary, ..Options::default() };
+        self.options = Options { missing, tokeniser, vocabulary, ..Options::default() };
         Ok(())
     }
 
-    /// Texts become words as they did for a model.
+    /// Texts become words, and cells are missing, as they did for a model.
     fn read_as(&mut self, model: &Model) {
+        self.options.missing = Some(model.schema().spelling().missing.clone());
         if let Some(reading) = model.schema().reading() {
             self.options.tokeniser = reading.tokeniser.clone();
             self.options.vocabulary.hashed_bits = reading.hashed_bits;
@@ -238,8 +239,10 @@ impl Table {
     fn add_column(&mut self, py: Python<'_>, name: String, column: &Given, kind: Option<&str>) -> PyResult<()> {
         self.check(column.rows(), &name)?;
         let kind = match kind {
-            None => deciban_data::kind_of(&name, column.pieces(), self.options.missing.as_deref().unwrap_or_default())
-                .map_err(raise)?,
+            None => {
+                let missing = self.options.missing.clone().unwrap_or(Spelling::default().missing);
+                deciban_data::kind_of(&name, column.pieces(), &missing).map_err(raise)?
+            }
             Some("number") => Kind::Number,
             Some("count") => Kind::Count,
             Some("category") => Kind::Category,

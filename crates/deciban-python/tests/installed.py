@@ -25,7 +25,7 @@ import deciban  # noqa: E402
 end = time.perf_counter()
 # What takes long to load is loaded when it is used, and what is optional not unasked.
 assert not {"numpy", "sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
-assert {"Classifier", "decide", "evaluate", "transform"} <= set(dir(deciban))
+assert {"Classifier", "decide", "evaluate", "plot", "sklearn", "transform"} <= set(dir(deciban))
 assert deciban.evaluate is sys.modules["deciban.evaluate"]
 assert not hasattr(deciban, "classifier")
 import numpy as np  # noqa: E402

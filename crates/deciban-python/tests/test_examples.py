@@ -24,12 +24,13 @@ def test_examples(name):
     assert [n for n in shown if n not in ("Predictions", "Counted", "FitFromMoments")] == []
 
 
-def test_the_guide():
-    """Every block of Python in docs/python.md, one after the other."""
-    guide = Path(__file__).parents[3] / "docs" / "python.md"
+@pytest.mark.parametrize("page", ["docs/python.md", "crates/deciban-python/README.md"])
+def test_the_pages(page):
+    """Every block of Python on a page, one after the other."""
+    guide = Path(__file__).parents[3] / page
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), flags=re.DOTALL)
-    assert len(blocks) > 3
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "docs/python.md", str(guide), 0)
+    assert blocks
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, str(guide), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     told = []
     runner.run(test, out=told.append)

@@ -1,9 +1,13 @@
 """What users give as rows and labels means what they mean by it, and what cannot be meant is refused."""
 
 import tracemalloc
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -103,3 +107,109 @@ def test_one_long_text_makes_no_table_of_its_length():
         assert most < 10e6
         expected = found if expected is None else expected
         assert_array_equal(found, expected)
+
+
+def test_lists_of_texts_are_one_column():
+    mails = ["free prize now", "win a free prize", "see you at home", "dinner at home"]
+    labels = ["spam", "spam", "ham", "ham"]
+    expected = Classifier("multinomial", text="text").fit({"text": mails}, labels).predict_proba({"text": mails})
+    for make in (list, tuple, np.array, lambda x: np.array(x, dtype=object), pd.Series, pl.Series, lambda x: pd.Series(x, name="mail")):
+        model = Classifier("multinomial").fit(make(mails), labels)
+        assert_array_equal(model.predict_proba(make(mails)), expected)
+        assert_array_equal(model.predict_proba(mails), expected)
+    with pytest.raises(ValueError, match="Reshape your data"):
+        Classifier("gaussian").fit([1.0, 2.0, 3.0, 4.0], labels)
+    with pytest.raises(ValueError, match="Reshape your data"):
+        Classifier("gaussian").fit(pd.Series([1.0, 2.0, 3.0, 4.0]), labels)
+
+
+def test_lists_of_dictionaries_are_rows():
+    rows = [{"height": 155, "shoes": "flat"}, {"height": 160}, {"shoes": "high", "height": 171}, {"shoes": "flat", "height": 180}]
+    columns = {"height": [155, 160, 171, 180], "shoes": ["flat", None, "high", "flat"]}
+    expected = Classifier("naive-bayes").fit(columns, list("aabb")).predict_proba(columns)
+    model = Classifier("naive-bayes").fit(rows, list("aabb"))
+    assert_array_equal(model.predict_proba(rows), expected)
+    assert_array_equal(model.predict_proba([rows[2]]), expected[2:3])
+
+
+def test_polars_null_columns_and_lazy_frames():
+    table = pl.DataFrame({"a": X[:, 0], "job": np.where(Y, "cook", "judge"), "none": pl.Series([None] * N, dtype=pl.Null)})
+    with pytest.raises(ValueError, match="do not vary: `none`"):
+        Classifier("naive-bayes").fit(table, Y)
+    expected = Classifier("naive-bayes", ignore="none").fit(table, Y).predict_proba(table)
+    lazy = table.lazy()
+    assert_array_equal(Classifier("naive-bayes", ignore="none").fit(lazy, Y).predict_proba(lazy), expected)
+    full = table.with_columns(none=pl.Series(X[:, 1]), job=pl.Series(np.where(Y, "cook", "judge")))
+    model = Classifier("naive-bayes").fit(full, Y)
+    one = pl.DataFrame({"a": [X[0, 0]], "job": pl.Series([None], dtype=pl.Null), "none": pl.Series([None], dtype=pl.Null)})
+    alone = Classifier("naive-bayes").fit(table.select("a"), Y)
+    assert_allclose(model.predict_proba(one), alone.predict_proba(one), rtol=1e-12)
+
+
+def test_arrow_backed_pandas():
+    table = pd.DataFrame({"a": X[:, 0], "n": Y + RNG.integers(0, 3, N), "flag": Y > 0, "job": np.where(Y, "cook", "judge"),
+                          "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 9, N), unit="D")})  # fmt: skip
+    expected = Classifier("naive-bayes").fit(table, Y).predict_proba(table)
+    arrow = table.convert_dtypes(dtype_backend="pyarrow")
+    assert all(hasattr(dtype, "pyarrow_dtype") or "string" in str(dtype) for dtype in arrow.dtypes)
+    assert_allclose(Classifier("naive-bayes").fit(arrow, Y).predict_proba(arrow), expected, rtol=1e-12)
+    assert_allclose(Classifier("naive-bayes").fit(table, Y).predict_proba(arrow), expected, rtol=1e-12)
+    gaps = arrow.copy()
+    gaps.loc[3, ["a", "n", "flag", "job", "day"]] = None
+    assert_allclose(Classifier("naive-bayes").fit(arrow, Y).evidence(gaps)[3], [0, 0], atol=1e-12)
+
+
+def test_decimals_and_durations_are_numbers():
+    cents, days = np.round(X[:, 0], 2), RNG.integers(0, 50, N) + 5 * Y
+    numbers = {"price": cents, "wait": days.astype(float)}
+    expected = Classifier("naive-bayes").fit(numbers, Y).evidence(numbers)
+    decimals, delta = [Decimal(f"{x:.2f}") for x in cents], [timedelta(days=int(d)) for d in days]
+    hours = pa.array(days * 24 * 3600, pa.duration("s"))
+    for price in (decimals, pd.Series(decimals), pa.array(decimals), pa.array(decimals, pa.decimal256(40, 2)), pl.Series(decimals)):
+        for wait in (delta, pd.Series(delta), hours, pl.Series(delta), np.array(delta, dtype="m8[h]")):
+            table = {"price": price, "wait": wait}
+            model = Classifier("naive-bayes").fit(table, Y)
+            assert model._model.columns == [("price", "number"), ("wait", "number")]
+            assert_allclose(model.evidence(table), expected, rtol=1e-9)
+
+
+def test_names_in_any_list():
+    table = pd.DataFrame({"a": X[:, 0], "zip": RNG.integers(0, 4, N), "id": np.arange(N)})
+    expected = Classifier("naive-bayes", category=["zip"], ignore=["id"]).fit(table, Y).predict_proba(table)
+    for make in (pd.Index, pd.Series, np.array, tuple, lambda x: pl.Series(x)):
+        model = Classifier("naive-bayes", category=make(["zip"]), ignore=make(["id"])).fit(table, Y)
+        assert_array_equal(model.predict_proba(table), expected)
+    # In arrays columns have numbers.
+    model = Classifier("naive-bayes", category=[1], ignore=2).fit(table.to_numpy(), Y)
+    assert_array_equal(model.predict_proba(table.to_numpy()), expected)
+    assert model._model.columns == [("x0", "number"), ("x1", "category")] and model.n_features_in_ == 3
+    assert_array_equal(Classifier("naive-bayes", category=-2, ignore=[-1]).fit(table.to_numpy(), Y).predict_proba(table.to_numpy()), expected)
+    with pytest.raises(ValueError, match="there is no column 3"):
+        Classifier("naive-bayes", ignore=[3]).fit(table.to_numpy(), Y)
+    with pytest.raises(ValueError, match="given both as category and as ignore"):
+        Classifier("naive-bayes", category="a", ignore="a").fit(table, Y)
+
+
+def test_partial_fit_by_name_with_classes():
+    table = pd.DataFrame({"a": X[:, 0], "job": np.where(RNG.random(N) < 0.5, "cook", "judge")})
+    expected = Classifier("naive-bayes").fit(table, Y).predict_proba(table)
+    parts = Classifier("naive-bayes")
+    parts.partial_fit(table[:80], Y[:80], classes=[0, 1])
+    parts.partial_fit(table[80:][["job", "a"]].assign(other=1), Y[80:], classes=np.array([0, 1]))
+    assert_allclose(parts.predict_proba(table), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="y has the label 7"):
+        parts.partial_fit(table[:2], [0, 7], classes=[0, 1])
+
+
+def test_what_is_missing_is_kept_in_the_file(tmp_path):
+    cells = {"a": np.where(RNG.random(N) < 0.3, "-", np.where(Y, "x", "y")), "n": np.where(RNG.random(N) < 0.3, -999, X[:, 0].round(2))}
+    model = Classifier("naive-bayes", missing=["-", "-999"]).fit(cells, Y)
+    expected = model.predict_proba(cells)
+    model.save(tmp_path / "m.deciban")
+    again = Classifier.load(tmp_path / "m.deciban")
+    assert_array_equal(again.predict_proba(cells), expected)
+    # Without `missing` the usual marks of missing cells count, as for the program.
+    usual = Classifier("naive-bayes").fit({"a": ["x", "?", "y", "NA", "x", "y"]}, [0, 0, 1, 1, 0, 1])
+    assert usual._model.levels(0) == ["x", "y"]
+    none = Classifier("naive-bayes", missing=[]).fit({"a": ["x", "?", "y", "NA", "x", "y"]}, [0, 0, 1, 1, 0, 1])
+    assert none._model.levels(0) == ["x", "?", "y", "NA"]

@@ -1,9 +1,11 @@
 from . import decide as decide
 from . import evaluate as evaluate
+from . import plot as plot
+from . import sklearn as sklearn
 from . import transform as transform
 from ._classifier import Classifier as Classifier
 from ._classifier import NotFittedError as NotFittedError
 
 __version__: str
 
-__all__ = ["Classifier", "NotFittedError", "__version__", "decide", "evaluate", "transform"]
+__all__ = ["Classifier", "NotFittedError", "__version__", "decide", "evaluate", "plot", "sklearn", "transform"]

@@ -2,35 +2,122 @@
 
 from __future__ import annotations
 
-import json
+import html
+import warnings
 
 import numpy as np
 
-from . import _columns, _core, _frame, _labels
+from . import _application, _columns, _core, _frame, _labels, _options
+from ._estimator import Estimator, NotFittedError, available_if, not_fitted
 from .decide import cost_matrix
 
-#: Keywords that say what columns are.
-COLUMN_OPTIONS = ("number", "category", "flag", "count", "text", "ignore")
-
-#: Keywords that say how texts become words.
-TEXT_OPTIONS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words")
+__all__ = ["Classifier", "NotFittedError"]
 
 
-class NotFittedError(ValueError, AttributeError):
-    """The classifier has not learned yet: call `fit`."""
+#: The models that are fitted from statistics, which add up.
+GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree")
 
 
-class Classifier:
-    """A probabilistic classifier.
+def _adds_rows(classifier):
+    if classifier.model not in GENERATIVE:
+        named = ", ".join(map(repr, GENERATIVE))
+        raise AttributeError(f"partial_fit: model={classifier.model!r} keeps no statistics to add rows to: give model= one of {named}")
 
-    `model` is "auto" (a few are compared by cross-validation, and the best is learned), or one of those of the
-    command line: "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit",
-    "cloglog", "noisy-or", "least-squares". Keywords are the command line's options with underscores, such as
-    ``covariance="tied"``, ``shrinkage="auto"``, ``pseudo_count=0.5``, ``pca=50``, ``weight_decay=2``; columns are
-    told by ``category=["job"]``, ``number=``, ``flag=``, ``count=``, ``text=`` and ``ignore=``; ``missing=["?"]`` are
-    texts that stand for a missing cell. `prior` is the default prior: "empirical", "uniform", an array or a mapping
-    from labels. `n_jobs` is the number of threads, all by default.
 
+class Classifier(Estimator):
+    """A probabilistic classifier of tables: numbers, categories, counts, flags and texts.
+
+    It learns how rows of each class look, and reports the evidence of new rows for each class. Prior and costs are
+    plugged in when it is used. It is an estimator for scikit-learn (`Pipeline`, `GridSearchCV`, `clone`,
+    `cross_val_score`), and does not need scikit-learn.
+
+    Parameters
+    ----------
+    model : str, default "auto"
+        "auto" compares a few models by cross-validation and learns the best. Otherwise one of "gaussian",
+        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit", "cloglog", "noisy-or",
+        "least-squares".
+    prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
+        The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
+        classes that it does not name share the rest as in the training data.
+    n_jobs : int, optional
+        The number of threads; all cores by default, and with -1.
+    number, category, flag, count, text, ignore : str, int or list of them, optional
+        What columns are, by name, or by number where the table has no names. By default the types of the columns
+        decide. Columns in `ignore` are left out.
+    missing : str, number or list of them, optional
+        Texts and numbers that stand for a missing cell, besides None, NaN and nulls.
+    covariance : {"full", "tied", "diagonal", "tied-diagonal", "spherical", "tied-spherical"}, optional
+        What the covariances of the classes have in common; "full" by default.
+    estimator : {"ml", "unbiased", "bayes"}, optional
+        How covariances are estimated: maximum likelihood (the default), unbiased, or integrated out.
+    shrinkage : float or "auto", optional
+        Shrinks covariances towards a multiple of the identity, by a share from 0 to 1.
+    pooling : float or "auto", optional
+        Pools covariances with the one that all classes share, by a share from 0 to 1.
+    sparse_precision : float, optional
+        The penalty of the graphical lasso on the precision matrix.
+    standardise : bool, default False
+        Scales columns to mean 0 and variance 1 first.
+    gaussianise : bool, default False
+        Maps each column through its distribution to a normal one first.
+    pca, lda : int, optional
+        The number of leading principal components, or discriminant directions, to keep.
+    folds : int, optional
+        The number of folds by which "auto" is settled; 5 by default.
+    seed : int, optional
+        The seed of everything random; 0 by default.
+    pseudo_count : float, optional
+        Rows that are added to every level, word or bin; 1 by default, 0 is maximum likelihood.
+    refuse_unseen : bool, default False
+        Levels that did not occur at fit are errors.
+    joint_numbers : bool, default False
+        Naive Bayes has one Gaussian of all numbers instead of one per column.
+    family : str or dict, optional
+        The family of all numbers, or of columns by name, in naive Bayes: "gamma", "log-normal", "histogram", "auto", ...
+    bins : dict, optional
+        Cut points of numbers by column, for naive Bayes, tables and trees.
+    min_count : float, optional
+        Words that occur in fewer rows are left out.
+    vocabulary : int, optional
+        The number of most frequent words to keep.
+    complement : bool, default False
+        Multinomial: weights from the words of the other classes (complement naive Bayes).
+    weight_decay : float, optional
+        L2 penalty E of linear models: adds E/2 times the sum of squared weights to the loss; 1 by default. The
+        intercept is not penalised.
+    solver : {"auto", "newton", "lbfgs", "gradient", "sgd"}, optional
+        How the weights of linear models are found.
+    rate : float, optional
+        The first step of stochastic gradient descent.
+    no_standardise : bool, default False
+        Penalises weights per unit of a column, not per standard deviation.
+    effect : label, optional
+        Noisy-or: the class that the columns may cause; the second by default.
+    ngrams : str, int or tuple, optional
+        Tokens of how many words (or characters): "1..2", 2 or (1, 2).
+    characters, case, no_symbols : bool, default False
+        Tokens of characters instead of words; keeps upper case; leaves punctuation and symbols out.
+    stop_words : list of str, optional
+        Words to leave out.
+    hashed_bits : int, optional
+        Numbers words by hashes of so many bits.
+    most_words : int, optional
+        More different words than this are an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, in ascending order.
+    n_features_in_ : int
+        The number of columns at `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+    compared_ : list of (str, float)
+        What "auto" has compared: names and log losses, the best first.
+
+    Examples
+    --------
     >>> from deciban import Classifier
     >>> heights = {"height": [155.0, 160, 162, 165, 168, 168, 173, 175, 178, 183]}
     >>> model = Classifier("gaussian").fit(heights, list("FFFFFMMMMM"))
@@ -40,55 +127,191 @@ class Classifier:
     array(['F'], dtype='<U1')
     """
 
-    def __init__(self, model="auto", *, prior="empirical", n_jobs=None, **options):
+    def __init__(
+        self,
+        model="auto",
+        *,
+        prior="empirical",
+        n_jobs=None,
+        number=None,
+        category=None,
+        flag=None,
+        count=None,
+        text=None,
+        ignore=None,
+        missing=None,
+        covariance=None,
+        estimator=None,
+        shrinkage=None,
+        pooling=None,
+        sparse_precision=None,
+        standardise=False,
+        gaussianise=False,
+        pca=None,
+        lda=None,
+        folds=None,
+        seed=None,
+        pseudo_count=None,
+        refuse_unseen=False,
+        joint_numbers=False,
+        family=None,
+        bins=None,
+        min_count=None,
+        vocabulary=None,
+        complement=False,
+        weight_decay=None,
+        solver=None,
+        rate=None,
+        no_standardise=False,
+        effect=None,
+        ngrams=None,
+        characters=False,
+        case=False,
+        no_symbols=False,
+        stop_words=None,
+        hashed_bits=None,
+        most_words=None,
+    ):
         self.model = model
         self.prior = prior
         self.n_jobs = n_jobs
-        self.options = options
-        if not isinstance(model, str):
-            raise TypeError(f"model must be a name such as 'gaussian', not {type(model).__name__}")
-
-    def __repr__(self):
-        told = [repr(self.model), *(f"{name}={value!r}" for name, value in self.options.items())]
-        return f"Classifier({', '.join(told)})"
+        self.number = number
+        self.category = category
+        self.flag = flag
+        self.count = count
+        self.text = text
+        self.ignore = ignore
+        self.missing = missing
+        self.covariance = covariance
+        self.estimator = estimator
+        self.shrinkage = shrinkage
+        self.pooling = pooling
+        self.sparse_precision = sparse_precision
+        self.standardise = standardise
+        self.gaussianise = gaussianise
+        self.pca = pca
+        self.lda = lda
+        self.folds = folds
+        self.seed = seed
+        self.pseudo_count = pseudo_count
+        self.refuse_unseen = refuse_unseen
+        self.joint_numbers = joint_numbers
+        self.family = family
+        self.bins = bins
+        self.min_count = min_count
+        self.vocabulary = vocabulary
+        self.complement = complement
+        self.weight_decay = weight_decay
+        self.solver = solver
+        self.rate = rate
+        self.no_standardise = no_standardise
+        self.effect = effect
+        self.ngrams = ngrams
+        self.characters = characters
+        self.case = case
+        self.no_symbols = no_symbols
+        self.stop_words = stop_words
+        self.hashed_bits = hashed_bits
+        self.most_words = most_words
 
     # Learning
 
     def fit(self, X, y, sample_weight=None):
-        """Learns from labelled rows; labels may be of any type, None and NaN are rows without one.
+        """Learns from labelled rows.
 
+        Parameters
+        ----------
+        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix
+            The rows. A list of texts is one column of texts; a sparse matrix has counts.
+        y : array-like
+            The labels, of any type. None and NaN are rows without one.
+        sample_weight : array-like, optional
+            A weight of each row.
+
+        Returns
+        -------
+        Classifier
+            This object.
+
+        Examples
+        --------
         >>> from deciban import Classifier
-        >>> mails = {"text": ["free prize now", "win a free prize", "see you at home", "dinner at home"]}
-        >>> model = Classifier("multinomial", text="text").fit(mails, ["spam", "spam", "ham", "ham"])
-        >>> model.predict({"text": ["a free dinner now"]}).tolist()
+        >>> mails = ["free prize now", "win a free prize", "see you at home", "dinner at home"]
+        >>> model = Classifier("multinomial").fit(mails, ["spam", "spam", "ham", "ham"])
+        >>> model.predict(["a free dinner now"]).tolist()
         ['spam']
         """
-        table, labels = self._table(X, y, sample_weight, None)
+        if not isinstance(self.model, str):
+            raise TypeError(f"model must be a name such as 'gaussian', not {type(self.model).__name__}")
+        table, labels, frame = self._table(X, y, sample_weight, None)
         name = "y" if getattr(y, "name", None) is None else str(y.name)
-        model = _core.Model.fit(table, list(labels), self.model, self._options(), name, self.n_jobs)
-        return self._learned(model, labels)
+        model = _core.Model.fit(table, list(labels), self.model, _options.learner(self.get_params()), name, self.n_jobs)
+        self._learned(model, labels)
+        return self._saw(frame)
 
-    def partial_fit(self, X, y, sample_weight=None):
-        """Adds labelled rows to those of before; classes and levels may be new.
+    @available_if(_adds_rows)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Adds labelled rows to those of before, for generative models; levels and classes may be new.
 
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. Columns with names are found by them.
+        classes : array-like, optional
+            Labels that may come, as scikit-learn asks for at the first call; a label in `y` that is not among them is
+            refused. It is not needed: a class is known from its first row on.
+
+        Returns
+        -------
+        Classifier
+            This object.
+
+        Examples
+        --------
         >>> from deciban import Classifier
-        >>> model = Classifier("naive-bayes").fit({"fur": ["red", "black"]}, ["cat", "dog"])
+        >>> model = Classifier("naive-bayes").partial_fit({"fur": ["red", "black"]}, ["cat", "dog"])
         >>> model.partial_fit({"fur": ["white", "white"]}, ["hare", "hare"]).classes_.tolist()
         ['cat', 'dog', 'hare']
         """
+        if classes is not None:
+            _labels.check_among(y, classes)
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
-        table, labels = self._table(X, y, sample_weight, self._model)
-        return self._learned(self._model.with_rows(table, list(labels), self.n_jobs), {**self._labels, **labels})
+        table, labels, frame = self._table(X, y, sample_weight, self._model)
+        model = self._model.with_rows(table, list(labels), self.n_jobs)
+        return self._learned(model, {**self._labels, **labels})
 
     def merge(self, other):
-        """Adds the rows behind another classifier of the same columns and options."""
+        """Adds the rows behind another classifier of the same columns and options.
+
+        Parameters
+        ----------
+        other : Classifier
+            A fitted generative model.
+
+        Returns
+        -------
+        Classifier
+            This object.
+        """
         mine, others = self._fitted(), other._fitted()
         return self._learned(mine.merged(others), {**self._labels, **other._labels})
 
     def forget(self, other):
         """Takes away the rows behind another classifier, all of which must be behind this one.
 
+        Parameters
+        ----------
+        other : Classifier
+            A fitted generative model.
+
+        Returns
+        -------
+        Classifier
+            This object.
+
+        Examples
+        --------
         >>> from deciban import Classifier
         >>> some = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
         >>> more = Classifier("gaussian").fit([[3.0], [5.0], [9.0], [7.0]], [0, 0, 1, 1])
@@ -101,56 +324,147 @@ class Classifier:
     # Using
 
     def evidence(self, X):
-        """log p(x | class) in nats, rows × classes, before any prior. Of models that only know classes given rows
-        it is the log-posterior less the log-prior of the training data."""
+        """The evidence of each row for each class, before any prior.
+
+        Parameters
+        ----------
+        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix
+            The rows, with the columns of the fit: by name if they have names, else by place.
+
+        Returns
+        -------
+        ndarray of shape (rows, classes)
+            log p(x | class) in nats. For models that only know classes given rows it is the log-posterior less the
+            log-prior of the training data.
+        """
         table = self._known(X)
         out = np.empty((table.rows, len(self.classes_)))
         self._model.evidence(table, out, self.n_jobs)
         return out
 
     def predict_log_proba(self, X, prior=None):
-        """log p(class | x), under another prior if one is given."""
+        """log p(class | x), under another prior if one is given; NaN where no class is possible."""
         return _core.log_posterior(self.evidence(X), self._prior(prior))
 
     def predict_proba(self, X, prior=None):
-        """p(class | x), under another prior if one is given."""
+        """p(class | x) of each row and class.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior of this prediction; by default that of the constructor.
+
+        Returns
+        -------
+        ndarray of shape (rows, classes)
+            The posterior. Where all classes are impossible it is 0/0, and NaN.
+        """
         return np.exp(self.predict_log_proba(X, prior))
 
     def predict(self, X, prior=None):
-        """The most probable class of each row."""
-        posterior = np.nan_to_num(self.predict_log_proba(X, prior), nan=-np.inf)
-        return self.classes_[posterior.argmax(axis=1)]
+        """The most probable class of each row.
+
+        Where all classes are impossible (the posterior is 0/0) there is no answer: the label is None, in an array of
+        objects, and a warning says how many rows it concerns.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior of this prediction; by default that of the constructor.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Labels.
+        """
+        posterior = self.predict_log_proba(X, prior)
+        undefined = np.isnan(posterior).any(axis=1)
+        best = self.classes_[np.where(np.isnan(posterior), -np.inf, posterior).argmax(axis=1)]
+        return _undefined_as_none(best, undefined)
 
     def decide(self, X, prior=None, costs=None, reject=None):
         """The action of least expected cost for each row.
 
-        `costs` is a matrix (actions × classes, an action per class), or a mapping from (decided, true) to costs,
-        in which the right decision costs 0 and others 1 unless told; `reject` is the cost of not deciding, which
-        gives "reject". Without costs every error costs 1. Where no class is possible the action is None.
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior of this prediction; by default that of the constructor.
+        costs : dict or array-like, optional
+            A dictionary from (true, decided) to the cost of taking a row of the first class for one of the second;
+            pairs that are not named cost 1, and right decisions 0. Or a matrix with a row for each action and a column
+            for each class. By default every mistake costs 1.
+        reject : float, optional
+            The cost of not deciding, which gives "reject".
 
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Labels, "reject", or None where no class is possible.
+
+        Examples
+        --------
         >>> from deciban import Classifier
         >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], ["ill", "ill", "well", "well"])
-        >>> model.decide([[3.2]]).tolist(), model.decide([[3.2]], costs={("well", "ill"): 50}).tolist()
+        >>> model.decide([[3.2]]).tolist(), model.decide([[3.2]], costs={("ill", "well"): 50}).tolist()
         (['well'], ['ill'])
         >>> model.decide([[1.0], [2.9]], reject=0.1).tolist()
         ['ill', 'reject']
         """
         matrix, actions = cost_matrix(self.classes_.tolist(), costs, reject)
         chosen, _ = _core.decide(self.evidence(X), self._prior(prior), matrix)
-        found = [None if action < 0 else actions[int(action)] for action in chosen]
-        plain = reject is None and None not in found
-        return np.array(found, dtype=self.classes_.dtype if plain else object)
+        names = np.array(actions, dtype=self.classes_.dtype if reject is None else object)
+        return _undefined_as_none(names[np.maximum(chosen, 0).astype(int)], chosen < 0)
+
+    def score(self, X, y, sample_weight=None, prior=None):
+        """The share of rows whose most probable class is theirs.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Labelled rows, as in `fit`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior of this prediction; by default that of the constructor.
+
+        Returns
+        -------
+        float
+            The accuracy. Rows for which no class is possible count as mistakes.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedWarning)
+            found = self.predict(X, prior)
+        y = _labels.column_of(y, len(found))
+        right = np.array([a == b for a, b in zip(found.tolist(), y.tolist())], dtype=float)
+        return float(np.average(right, weights=_labels.weights(sample_weight, len(found))))
 
     def log_density(self, X, prior=None):
-        """log p(x), of generative models."""
+        """log p(x) of each row, for generative models."""
         if not self._fitted().is_generative:
             raise ValueError("only generative models without a calibration have densities of rows")
         return _core.log_density(self.evidence(X), self._prior(prior))
 
     def explain(self, X):
-        """For each row a list of what its features say: dictionaries with `name`, `value`, `missing` and
-        `evidence`, an array of nats per class. They add up to the evidence, but for what all classes share.
+        """What each feature of each row says.
 
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+
+        Returns
+        -------
+        list of list of dict
+            For each row its features, with `name`, `value`, `missing` and `evidence`, an array of nats per class. They
+            add up to the evidence, but for what all classes share.
+
+        Examples
+        --------
         >>> from deciban import Classifier
         >>> model = Classifier("naive-bayes").fit({"fur": ["red", "red", "black", "red"]}, list("ccdd"))
         >>> [(entry["name"], entry["value"]) for entry in model.explain({"fur": ["black"]})[0]]
@@ -166,8 +480,24 @@ class Classifier:
         return [[entry(*told) for told in row] for row in rows]
 
     def sample(self, n, seed=0, prior=None):
-        """New labelled rows of a generative model: a dictionary of columns, and labels.
+        """New labelled rows of a generative model.
 
+        Parameters
+        ----------
+        n : int
+            How many.
+        seed : int, default 0
+            The same seed gives the same rows.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The shares of the classes; by default the prior of the constructor.
+
+        Returns
+        -------
+        tuple of dict and ndarray
+            A dictionary of columns, and labels.
+
+        Examples
+        --------
         >>> from deciban import Classifier
         >>> model = Classifier("gaussian").fit({"x": [1.0, 2.0, 4.0, 6.0]}, list("aabb"))
         >>> cells, labels = model.sample(3, seed=1)
@@ -182,13 +512,31 @@ class Classifier:
     # Keeping
 
     def save(self, path):
-        """Writes a model file, as the command line has them."""
+        """Writes a model file, as the command line has them.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where. The file also keeps what counts as missing and how texts become words.
+        """
         self._fitted().save(path)
 
     @classmethod
     def load(cls, path):
-        """Reads a model file, of this package or of the command line. Labels are texts, or integers if all are.
+        """Reads a model file, of this package or of the command line.
 
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Classifier
+            A fitted classifier. Its labels are texts, or integers if all are.
+
+        Examples
+        --------
         >>> import os, tempfile
         >>> from deciban import Classifier
         >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
@@ -202,121 +550,131 @@ class Classifier:
         names = model.classes
         is_integer = all(name.lstrip("-").isdigit() and name == str(int(name)) for name in names)
         self = cls("auto")
+        self.n_features_in_ = len(model.columns)
+        self.feature_names_in_ = np.array([name for name, _ in model.columns], dtype=object)
         return self._learned(model, {name: int(name) if is_integer else name for name in names}, keep_prior=True)
+
+    # For scikit-learn
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        counts = self.model in ("auto", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog")
+        cells = InputTags(
+            sparse=counts, string=True, categorical=True, allow_nan=True, positive_only=self.model == "multinomial"
+        )
+        few = self.model in ("probit", "cloglog", "noisy-or")
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=not few),
+            input_tags=cells,
+        )
 
     # Inside
 
     def _fitted(self):
         if not hasattr(self, "_model"):
-            raise NotFittedError("This Classifier is not fitted yet: call fit first.")
+            raise not_fitted("This Classifier is not fitted yet: call fit first.")
         return self._model
 
-    def _options(self):
-        apart = (*COLUMN_OPTIONS, "missing")
-        plain = {name: value for name, value in self.options.items() if name not in apart and value is not None}
-        for name in ("shrinkage", "pooling"):
-            if name in plain:
-                plain[name] = str(plain[name])
-        if isinstance(plain.get("family"), str):
-            plain["family"] = [[None, plain["family"]]]  # of all numbers
-        for name in ("family", "bins"):
-            if isinstance(plain.get(name), dict):
-                plain[name] = [[str(key), value] for key, value in plain[name].items()]
-        try:
-            return json.dumps(plain, default=_plain)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"options: {error}") from None
+    def _summary(self):
+        if not hasattr(self, "_model"):
+            return ""
+        count = lambda n, what, many: f"{n} {what if n == 1 else many}"  # noqa: E731
+        best = f"{self.compared_[0][0]}; " if self.compared_ else ""
+        columns = count(len(self._model.columns), "column", "columns")
+        return f"fitted: {best}{columns}, {count(len(self.classes_), 'class', 'classes')}"
 
-    def _kinds(self):
-        kinds = {}
-        for kind in COLUMN_OPTIONS:
-            for name in _labels.listed(self.options.get(kind)):
-                kinds[name] = kind
-        return kinds
-
-    def _texts(self):
-        """How cells and texts are read."""
-        told = {name: self.options[name] for name in (*TEXT_OPTIONS, "missing") if self.options.get(name) is not None}
-        ngrams = told.get("ngrams", (1, 1))
-        if isinstance(ngrams, str):
-            ngrams = ngrams.split("..")
-        try:
-            first, *last = [ngrams] if isinstance(ngrams, int) else ngrams
-            told["ngrams"] = int(first), int(last[0] if last else first)
-        except (TypeError, ValueError, IndexError):
-            raise ValueError(f"ngrams: give a range such as '1..2', not {self.options['ngrams']!r}") from None
-        for name in ("stop_words", "missing"):
-            if name in told:
-                told[name] = [str(text) for text in _labels.listed(told[name])]
-        return told
-
-    def _missing_numbers(self):
-        """The numbers that stand for a missing cell."""
-        return [number for text in _labels.listed(self.options.get("missing")) if (number := _number(text)) is not None]
+    def _html(self):
+        if not hasattr(self, "_model"):
+            return ""
+        row = lambda *cells: "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"  # noqa: E731
+        table = lambda head, rows: (  # noqa: E731
+            "<table><thead><tr>" + "".join(f"<th>{name}</th>" for name in head) + f"</tr></thead>{''.join(rows)}</table>"
+        )
+        shown, columns = 20, self._model.columns
+        rows = [row(name, kind) for name, kind in columns[:shown]]
+        rows += [row(f"and {len(columns) - shown} more", "")] * (len(columns) > shown)
+        classes = [row(label, f"{p:.4g}") for label, p in list(zip(self.classes_.tolist(), self._model.default_prior))[:shown]]
+        classes += [row(f"and {len(self.classes_) - shown} more", "")] * (len(self.classes_) > shown)
+        compared = [row(name, f"{loss:.4f}") for name, loss in self.compared_[:shown]]
+        parts = [table(("column", "kind"), rows), table(("class", "prior"), classes)]
+        return "".join(parts + [table(("model", "log loss"), compared)] * bool(compared))
 
     def _table(self, X, y, sample_weight, model):
         """Labelled rows; `model` has learned from others before."""
-        table, kinds = _frame.frame(X), self._kinds()
-        codes, labels = _labels.labels(y, table.rows)
-        core = _core.Table(table.rows, codes, _labels.weights(sample_weight, table.rows))
-        core.read_with(**self._texts())
+        params = self.get_params()
+        frame, kinds = _frame.frame(X), _options.kinds(params)
+        _frame.check_size(frame)
+        codes, labels = _labels.labels(y, frame.rows)
+        if model is None and len(labels) < 2:
+            raise ValueError(f"y has one class, {next(iter(labels.values()))!r}: a classifier needs at least two" if labels else "y has no label")
+        core = _core.Table(frame.rows, codes, _labels.weights(sample_weight, frame.rows))
+        core.read_with(**_options.reading(params))
+        missing = _labels.listed(self.missing)
         if model is not None:
             core.read_as(model)
-            if table.has_names:
+            missing = model.missing
+            if frame.has_names:
                 # Levels may be new, so they are found again; columns that are new are left out.
-                known = dict(model.columns)
-                lacking = [name for name in known if name not in table.names]
-                if lacking:
-                    raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
-                kinds = {name: known.get(name, "ignore") for name in table.names}
-        _columns.learn_from(core, table, kinds, self._missing_numbers())
-        return core, labels
+                frame, kinds = _columns.arranged(frame, model), dict(model.columns)
+            else:
+                _columns.check_width(frame.width, self.n_features_in_)
+        _columns.learn_from(core, frame, kinds, _options.numbers(missing))
+        return core, labels, frame
 
     def _known(self, X):
         """Rows to score."""
-        model, table = self._fitted(), _frame.frame(X)
-        core = _core.Table(table.rows)
-        core.read_with(**self._texts())
-        _columns.score(core, table, model, self._missing_numbers())
+        model, frame = self._fitted(), _frame.frame(X)
+        core = _core.Table(frame.rows)
+        core.read_with(**_options.reading(self.get_params()))
+        _columns.score(core, frame, model, _options.numbers(model.missing), getattr(self, "_seen", None))
         return core
 
     def _learned(self, model, labels, keep_prior=False):
         classes = np.array([labels[name] for name in model.classes])
         self._model, self._labels, self.classes_ = model, dict(labels), classes
+        self._empirical = model.default_prior
         self.compared_ = model.compared
         if not keep_prior and not (isinstance(self.prior, str) and self.prior == "empirical"):
             self._model = model.with_prior(self._prior(self.prior))
         return self
 
+    def _saw(self, frame):
+        """Keeps what the table of the fit looked like."""
+        self.n_features_in_ = frame.width
+        taken = {name for name, _ in self._model.columns}
+        places = [j for j, name in enumerate(frame.names) if name in taken]
+        self._seen = None if frame.sparse is not None else (frame.width, places)
+        self.__dict__.pop("feature_names_in_", None)
+        if frame.has_names:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+        return self
+
     def _prior(self, prior):
-        if prior is None:
-            return self._fitted().default_prior
-        k = len(self.classes_)
-        if isinstance(prior, str):
-            if prior != "uniform":
-                raise ValueError(f"prior: give 'uniform', an array or a mapping from labels, not {prior!r}")
-            return [1 / k] * k
-        if hasattr(prior, "keys"):
-            labels = self.classes_.tolist()
-            strange = [label for label in prior if label not in labels]
-            if strange:
-                raise ValueError(f"prior: there is no class {strange[0]!r}, only {labels}")
-            prior = [prior.get(label, 0.0) for label in labels]
-        return np.asarray(prior, dtype=np.float64).ravel().tolist()
+        self._fitted()
+        own = self._model.default_prior
+        return _application.resolve_prior(prior, self.classes_.tolist(), own, self._empirical)
 
 
-def _number(text):
-    """A number, if it is one."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None
+class UndefinedWarning(RuntimeWarning):
+    """Some rows are impossible under every class: their posterior is 0/0."""
 
 
-def _plain(value):
-    """Numbers of NumPy as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"{value!r} is no value of an option")
+def _undefined_as_none(labels, undefined):
+    """Labels, with None where there is no answer."""
+    if not undefined.any():
+        return labels
+    first = int(np.flatnonzero(undefined)[0])
+    message = (
+        f"{int(undefined.sum())} of {len(undefined)} rows, the first of them row {first}, are impossible under every class: "
+        "their label is None. A pseudo_count above 0 makes all levels and words possible."
+    )
+    warnings.warn(message, UndefinedWarning, stacklevel=3)
+    labels = labels.astype(object)
+    labels[undefined] = None
+    return labels

@@ -7,29 +7,111 @@ from numpy.typing import ArrayLike, NDArray
 
 _Self = TypeVar("_Self", bound="Classifier")
 _Floats = NDArray[np.float64]
-_Prior = Literal["uniform"] | Sequence[float] | _Floats | Mapping[Any, float]
-_Costs = Sequence[Sequence[float]] | _Floats | Mapping[tuple[Any, Any], float]
+_Names = str | int | Sequence[str] | Sequence[int] | ArrayLike | None
+_Prior = Literal["empirical", "uniform"] | ArrayLike | Mapping[Any, float]
+_Costs = ArrayLike | Mapping[tuple[Any, Any], float]
 
 class NotFittedError(ValueError, AttributeError): ...
+class UndefinedWarning(RuntimeWarning): ...
 
 class Classifier:
     model: str
-    prior: _Prior | Literal["empirical"]
+    prior: _Prior
     n_jobs: int | None
-    options: dict[str, Any]
+    number: _Names
+    category: _Names
+    flag: _Names
+    count: _Names
+    text: _Names
+    ignore: _Names
+    missing: Any
+    covariance: str | None
+    estimator: str | None
+    shrinkage: float | Literal["auto"] | None
+    pooling: float | Literal["auto"] | None
+    sparse_precision: float | None
+    standardise: bool
+    gaussianise: bool
+    pca: int | None
+    lda: int | None
+    folds: int | None
+    seed: int | None
+    pseudo_count: float | None
+    refuse_unseen: bool
+    joint_numbers: bool
+    family: str | Mapping[str, str] | None
+    bins: Mapping[str, Sequence[float]] | None
+    min_count: float | None
+    vocabulary: int | None
+    complement: bool
+    weight_decay: float | None
+    solver: str | None
+    rate: float | None
+    no_standardise: bool
+    effect: Any
+    ngrams: str | int | tuple[int, int] | None
+    characters: bool
+    case: bool
+    no_symbols: bool
+    stop_words: Sequence[str] | None
+    hashed_bits: int | None
+    most_words: int | None
     classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     compared_: list[tuple[str, float]]
 
     def __init__(
         self,
         model: str = "auto",
         *,
-        prior: _Prior | Literal["empirical"] = "empirical",
+        prior: _Prior = "empirical",
         n_jobs: int | None = None,
-        **options: Any,
+        number: _Names = None,
+        category: _Names = None,
+        flag: _Names = None,
+        count: _Names = None,
+        text: _Names = None,
+        ignore: _Names = None,
+        missing: Any = None,
+        covariance: str | None = None,
+        estimator: str | None = None,
+        shrinkage: float | Literal["auto"] | None = None,
+        pooling: float | Literal["auto"] | None = None,
+        sparse_precision: float | None = None,
+        standardise: bool = False,
+        gaussianise: bool = False,
+        pca: int | None = None,
+        lda: int | None = None,
+        folds: int | None = None,
+        seed: int | None = None,
+        pseudo_count: float | None = None,
+        refuse_unseen: bool = False,
+        joint_numbers: bool = False,
+        family: str | Mapping[str, str] | None = None,
+        bins: Mapping[str, Sequence[float]] | None = None,
+        min_count: float | None = None,
+        vocabulary: int | None = None,
+        complement: bool = False,
+        weight_decay: float | None = None,
+        solver: str | None = None,
+        rate: float | None = None,
+        no_standardise: bool = False,
+        effect: Any = None,
+        ngrams: str | int | tuple[int, int] | None = None,
+        characters: bool = False,
+        case: bool = False,
+        no_symbols: bool = False,
+        stop_words: Sequence[str] | None = None,
+        hashed_bits: int | None = None,
+        most_words: int | None = None,
     ) -> None: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self: _Self, **params: Any) -> _Self: ...
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self: ...
-    def partial_fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self: ...
+    def partial_fit(
+        self: _Self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> _Self: ...
     def merge(self: _Self, other: Classifier) -> _Self: ...
     def forget(self: _Self, other: Classifier) -> _Self: ...
     def evidence(self, X: Any) -> _Floats: ...
@@ -39,6 +121,9 @@ class Classifier:
     def decide(
         self, X: Any, prior: _Prior | None = None, costs: _Costs | None = None, reject: float | None = None
     ) -> NDArray[Any]: ...
+    def score(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, prior: _Prior | None = None
+    ) -> float: ...
     def log_density(self, X: Any, prior: _Prior | None = None) -> _Floats: ...
     def explain(self, X: Any) -> list[list[dict[str, Any]]]: ...
     def sample(

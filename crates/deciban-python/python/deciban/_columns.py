@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _core
-from ._frame import Frame, as_array, has_arrow
+from ._frame import Frame, as_array, has_arrow, with_types
 
 
 def column(name: str, cells) -> np.ndarray | _core.Column:
@@ -17,7 +17,7 @@ def column(name: str, cells) -> np.ndarray | _core.Column:
     if hasattr(cells, "iloc"):  # pandas
         cells = of_pandas(cells)
     elif has_arrow(cells):
-        return _core.Column.of_arrow(cells)
+        return _core.Column.of_arrow(with_types(cells))
     if isinstance(cells, _core.Column):
         return cells
     values = as_array(cells)
@@ -108,24 +108,35 @@ def once(table: Frame, wanted=None) -> None:
         seen.add(name)
 
 
-def score(core, table: Frame, model, missing: list[float] = ()) -> None:
-    """Adds the columns that a model takes: by name if the table has names, else by place."""
+def arranged(table: Frame, model) -> Frame:
+    """The columns that a model takes, by their names, in its order."""
+    names = [name for name, _ in model.columns]
+    once(table, set(names))
+    places = {name: j for j, name in enumerate(table.names)}
+    lacking = [name for name in names if name not in places]
+    if lacking:
+        raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
+    return Frame(table.rows, names, [table.cells[places[name]] for name in names], True)
+
+
+def score(core, table: Frame, model, missing: list[float] = (), seen: tuple[int, list[int]] | None = None) -> None:
+    """Adds the columns that a model takes: by name if the table has names, else by place. `seen` is the width of the
+    table of the fit, and the places of the columns that were not left out of it."""
     wanted = model.columns
+    counts = len(wanted) == 1 and wanted[0][1] == "text" and not model.reads_texts
+    if counts and table.sparse is None and not table.has_names:
+        table = as_sparse(table)
     if table.sparse is not None:
-        if len(wanted) != 1 or wanted[0][1] != "text" or model.reads_texts:
+        if not counts:
             raise ValueError(f"the model has learned from the columns {[name for name, _ in wanted[:20]]}, not counts")
         check_width(table.width, model.level_count(0))
         return add_sparse(core, table)
     if table.has_names:
-        once(table, {name for name, _ in wanted})
-        places = {name: j for j, name in enumerate(table.names)}
-        lacking = [name for name, _ in wanted if name not in places]
-        if lacking:
-            raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
-        found = [table.cells[places[name]] for name, _ in wanted]
+        found = arranged(table, model).cells
     else:
-        check_width(table.width, len(wanted))
-        found = table.cells
+        width, places = seen or (len(wanted), range(len(wanted)))
+        check_width(table.width, width)
+        found = [table.cells[j] for j in places]
     core.read_as(model)
     for place, ((name, kind), cells) in enumerate(zip(wanted, found)):
         cells = without(column(name, cells), missing)
@@ -134,6 +145,14 @@ def score(core, table: Frame, model, missing: list[float] = ()) -> None:
         else:
             cells = _core.Column.of_array(cells) if isinstance(cells, np.ndarray) else cells
             core.add_known(model, place, cells)
+
+
+def as_sparse(table: Frame) -> Frame:
+    """Counts in an array, for a model that has learned from a sparse matrix."""
+    from scipy.sparse import csr_matrix
+
+    cells = np.column_stack(table.cells) if table.cells else np.empty((table.rows, 0))
+    return Frame(table.rows, [], [], False, csr_matrix(cells.astype(np.float64)))
 
 
 def check_width(width: int, wanted: int) -> None:

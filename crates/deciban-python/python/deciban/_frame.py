@@ -4,6 +4,7 @@ pandas, whatever has Arrow's C interface (Polars, PyArrow, ...), and SciPy spars
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -44,13 +45,15 @@ def frame(X) -> Frame:
     if is_series(X):
         return of_texts(X, str(X.name) if getattr(X, "name", None) else TEXT)
     if has_arrow(X):
-        columns, rows = _core.arrow_columns(X)
+        columns, rows = _core.arrow_columns(with_types(X))
         return Frame(rows, [name for name, _ in columns], [cells for _, cells in columns], True)
     if isinstance(X, Mapping):
         return of_columns(X)
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
         return of_records(X)
     X = as_array(X)
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X has complex numbers")
     if X.ndim == 1 and is_text(X):
         return of_texts(X, TEXT)
     if X.ndim != 2:
@@ -59,6 +62,16 @@ def frame(X) -> Frame:
             "have rows and columns. Reshape your data: X.reshape(-1, 1) makes one column, X.reshape(1, -1) one row."
         )
     return Frame(X.shape[0], [f"x{j}" for j in range(X.shape[1])], [X[:, j] for j in range(X.shape[1])], False)
+
+
+def check_size(table: Frame) -> None:
+    """Refuses tables without rows or columns to learn from."""
+    if table.rows == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape=(0, {table.width})) while a minimum of 1 is required: X has no rows")
+    if table.width == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({table.rows}, 0)) while a minimum of 1 is required: X has no columns"
+        )
 
 
 def of_columns(columns: Mapping) -> Frame:
@@ -102,6 +115,17 @@ def is_text(cells) -> bool:
         return True
     types = set(map(type, values.tolist())) if values.dtype.kind == "O" else set()
     return str in types and all(t in (str, type(None), float) or t.__name__ == "NAType" for t in types)
+
+
+def with_types(X):
+    """Columns of Polars that have no type, and so no cells, as numbers that are missing: Arrow's C interface knows no
+    buffers of such columns, and Polars gives one."""
+    if not type(X).__module__.startswith("polars"):
+        return X
+    polars = sys.modules["polars"]
+    if hasattr(X, "schema"):
+        return X.with_columns(polars.col(name).cast(polars.Float64) for name, type in X.schema.items() if type == polars.Null)
+    return X.cast(polars.Float64) if X.dtype == polars.Null else X
 
 
 def has_arrow(X) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _core
+from ._estimator import warn_of_conversion
 from ._frame import as_array
 
 
@@ -40,13 +41,32 @@ def array_of(y) -> np.ndarray:
     return as_array(y)
 
 
-def labels(y, rows: int) -> tuple[np.ndarray, dict]:
-    """Codes of labels, and the labels by their names in ascending order; None and NaN are rows without one."""
+def column_of(y, rows: int) -> np.ndarray:
+    """A label for each row."""
+    if y is None:
+        raise ValueError("Classifier requires y to be passed, but the target y is None")
     y = array_of(y)
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y has complex numbers")
     if y.ndim == 2 and y.shape[1] == 1:
+        warn_of_conversion("A column-vector y was passed when a 1d array was expected: please use y.ravel()")
         y = y[:, 0]
     if y.ndim != 1 or len(y) != rows:
         raise ValueError(f"y must have a label for each of {rows} rows, and has shape {y.shape}")
+    return y
+
+
+def check_among(y, classes) -> None:
+    """Refuses labels that were not announced."""
+    known = set(array_of(classes).tolist())
+    strange = [label for label in array_of(y).ravel().tolist() if label not in known and not is_missing(label)]
+    if strange:
+        raise ValueError(f"y has the label {strange[0]!r}, which is not among classes={sorted(known, key=str)}")
+
+
+def labels(y, rows: int) -> tuple[np.ndarray, dict]:
+    """Codes of labels, and the labels by their names in ascending order; None and NaN are rows without one."""
+    y = column_of(y, rows)
     if y.dtype.kind in "iub" and y.dtype != np.uint64:
         codes = np.empty(rows, dtype=np.uint32)
         classes = _core.encode_integers(np.ascontiguousarray(y, dtype=np.int64), codes)
@@ -89,4 +109,6 @@ def weights(sample_weight, rows: int) -> np.ndarray | None:
         found = np.full(rows, float(found))
     if found.shape != (rows,):
         raise ValueError(f"sample_weight must have a weight for each of {rows} rows, and has shape {found.shape}")
+    if rows and not found.any():
+        raise ValueError("all weights are zero: sample_weight must have some above zero")
     return found

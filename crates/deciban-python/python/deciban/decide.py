@@ -51,12 +51,13 @@ def threshold(prior, cost_miss=1.0, cost_false_alarm=1.0):
 
 
 def cost_matrix(labels, costs=None, reject=None):
-    """Costs (actions × classes) and the actions' labels: 0 for the right class and 1 for others, unless told."""
+    """Costs (actions × classes) and the labels of the actions. A mapping has (true, decided) as keys; by default the
+    right class costs 0 and others 1."""
     k = len(labels)
     matrix = 1.0 - np.eye(k)
     if hasattr(costs, "items"):
-        for (decided, true), cost in costs.items():
-            for label in (decided, true):
+        for (true, decided), cost in costs.items():
+            for label in (true, decided):
                 if label not in labels:
                     raise ValueError(f"costs: there is no class {label!r}, only {labels}")
             matrix[labels.index(decided), labels.index(true)] = cost

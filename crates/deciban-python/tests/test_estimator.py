@@ -1,0 +1,122 @@
+"""`Classifier` is an estimator as scikit-learn wants them."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError as TheirNotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from deciban import Classifier, NotFittedError
+
+X, Y = load_wine(return_X_y=True)
+FRAME, LABELS = load_wine(return_X_y=True, as_frame=True)
+
+MODELS = [Classifier(), Classifier("logistic")]
+
+
+@parametrize_with_checks(MODELS)
+def test_check_estimator(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def test_parameters():
+    model = Classifier("gaussian", covariance="tied", ignore=["a"])
+    assert model.get_params()["covariance"] == "tied" and model.get_params()["pca"] is None
+    assert repr(model) == "Classifier('gaussian', ignore=['a'], covariance='tied')"
+    assert model.set_params(covariance="full", n_jobs=1) is model and model.n_jobs == 1
+    with pytest.raises(ValueError, match="Invalid parameter 'covariances'"):
+        model.set_params(covariances="full")
+    with pytest.raises(TypeError, match="covarance"):
+        Classifier("gaussian", covarance="full")
+    copy = clone(Classifier("gaussian", pca=2).fit(X, Y))
+    assert copy.pca == 2 and not hasattr(copy, "classes_") and is_classifier(copy)
+
+
+def test_composition():
+    pipe = make_pipeline(StandardScaler(), Classifier("gaussian", covariance="tied"))
+    assert cross_val_score(pipe, X, Y, cv=5).mean() > 0.95
+    search = GridSearchCV(Classifier("gaussian"), {"covariance": ["tied", "diagonal"], "shrinkage": [None, 0.1]}, cv=3)
+    search.fit(FRAME, LABELS)
+    assert set(search.best_params_) == {"covariance", "shrinkage"} and search.best_score_ > 0.95
+    calibrated = CalibratedClassifierCV(Classifier("naive-bayes"), cv=3).fit(X, Y, sample_weight=np.ones(len(Y)))
+    assert calibrated.predict_proba(X).shape == (178, 3)
+    held_out = cross_val_predict(Classifier("naive-bayes"), FRAME, LABELS, method="predict_proba", cv=5)
+    assert (held_out.argmax(axis=1) == Y).mean() > 0.95
+
+
+def test_what_a_fit_leaves():
+    model = Classifier("gaussian", covariance="tied", ignore="hue").fit(FRAME, LABELS)
+    assert model.n_features_in_ == 13 and model.feature_names_in_.tolist() == FRAME.columns.tolist()
+    assert model.score(FRAME, LABELS) == np.mean(model.predict(FRAME) == LABELS)
+    weights = np.arange(len(Y))
+    assert model.score(FRAME, LABELS, weights) == pytest.approx(np.average(model.predict(FRAME) == LABELS, weights=weights))
+    assert repr(model) == "Classifier('gaussian', ignore='hue', covariance='tied') [fitted: 12 columns, 3 classes]"
+    shown = model._repr_html_()
+    assert "alcohol" in shown and "hue" not in shown.split("</b>")[1].split("<table>", 1)[1] and "0.3315" in shown
+    assert not hasattr(Classifier("gaussian").fit(X, Y), "feature_names_in_")
+    with pytest.raises(ValueError, match="X has 12 features, but Classifier is expecting 13"):
+        model.predict(X[:, 1:])
+    assert_array_equal(model.predict(X), model.predict(FRAME))
+
+
+def test_not_fitted_is_the_error_of_both():
+    with pytest.raises(TheirNotFittedError):
+        Classifier().predict(X)
+    with pytest.raises(NotFittedError):
+        Classifier().predict(X)
+    code = "import sys; sys.modules['sklearn'] = None\nimport deciban\ntry: deciban.Classifier().predict([[1.0]])\nexcept deciban.NotFittedError as e: print(type(e).__mro__[1:3])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ValueError" in done.stdout and "AttributeError" in done.stdout, done.stderr
+
+
+def test_undefined_posteriors_have_no_label():
+    cells = {"a": ["x", "x", "y", "y"], "b": ["p", "q", "p", "p"]}
+    model = Classifier("naive-bayes", pseudo_count=0, category=["a", "b"]).fit(cells, [0, 0, 1, 1])
+    row = {"a": ["y", "x"], "b": ["q", "p"]}
+    with pytest.warns(RuntimeWarning, match="1 of 2 rows, the first of them row 0, are impossible"):
+        assert model.predict(row).tolist() == [None, 0]
+    with pytest.warns(RuntimeWarning):
+        assert model.decide(row).tolist() == [None, 0]
+    assert np.isnan(model.predict_proba(row)[0]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.score(row, [1, 0]) == 0.5
+        assert model.predict({"a": ["x"], "b": ["p"]}).dtype == model.classes_.dtype
+
+
+def test_costs_are_of_true_and_decided():
+    model = Classifier("gaussian", covariance="tied").fit([[0.0], [1.0], [3.0], [4.0]], ["ill", "ill", "well", "well"])
+    # Equal variances: equal evidence halfway. To take the ill for well costs 10 times as much.
+    assert model.decide([[2.1]]).tolist() == ["well"]
+    assert model.decide([[2.1]], costs={("ill", "well"): 10}).tolist() == ["ill"]
+    assert model.decide([[1.9]], costs={("well", "ill"): 10}).tolist() == ["well"]
+    # p(ill) at x is 1/(1 + exp(3 (x − 2)/0.25)), from a variance of 0.25: the threshold is at p(ill) = 1/11.
+    threshold = 2 + 0.25 / 3 * np.log(10)
+    near = model.decide([[threshold - 1e-6], [threshold + 1e-6]], costs={("ill", "well"): 10})
+    assert near.tolist() == ["ill", "well"]
+
+
+def test_iris_as_a_pandas_table_with_another_prior():
+    frame, labels = load_iris(return_X_y=True, as_frame=True)
+    model = Classifier("gaussian").fit(frame, labels)
+    by_series = model.predict_proba(frame, prior=pd.Series({0: 0.2, 1: 0.5, 2: 0.3}))
+    assert_allclose(by_series, model.predict_proba(frame, prior=[0.2, 0.5, 0.3]))
+    assert_allclose(by_series, model.predict_proba(frame, prior={0: 0.2, 1: 0.5}))
+    uniform = Classifier("gaussian", prior="uniform").fit(frame[20:], labels[20:])
+    empirical = Classifier("gaussian").fit(frame[20:], labels[20:])
+    assert_allclose(uniform.predict_proba(frame, prior="empirical"), empirical.predict_proba(frame))
+    # Classes that are not named share the rest as in the training data: 50 and 50 of 130.
+    assert_allclose(uniform._prior({0: 0.4}), [0.4, 0.3, 0.3])
