@@ -5,11 +5,27 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::path::Path;
 
-use deciban::{Error, Result};
+use deciban::{Error, Result, Wording};
+use deciban_tasks::Remark;
 
 /// Prints a line.
 pub fn line(text: Arguments<'_>) -> Result<()> {
     writeln!(std::io::stdout().lock(), "{text}").map_err(|e| Error::io("standard output", e))
+}
+
+/// Prints a line on standard error. Who cannot read it misses a remark, not a result.
+pub fn remark(text: Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Prints remarks on standard error.
+pub fn tell(remarks: &[Remark]) {
+    remarks.iter().for_each(|said| remark(format_args!("{}", said.line(Wording::Flags))));
+}
+
+/// A text with its options as flags.
+pub fn flags(text: &str) -> String {
+    Wording::Flags.apply(text)
 }
 
 /// Writes bytes as they are.
@@ -63,4 +79,9 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*))? };
 }
 
-pub(crate) use say;
+/// `eprintln!` that does not care whether somebody reads it.
+macro_rules! note {
+    ($($text:tt)*) => { $crate::output::remark(format_args!($($text)*)) };
+}
+
+pub(crate) use {note, say};

@@ -26,7 +26,7 @@ fn the_list_names_every_example() {
         assert!(lines(&list).iter().any(|words| words.first().is_some_and(|w| w == name)), "{list}");
     }
     let message = folder.fails(&["demo", "beer"]);
-    assert_eq!(message, format!("demo: there is no example `beer`: there are {NAMES}"));
+    assert_eq!(message, format!("there is no example `beer`: there are {NAMES}"));
     let message = folder.fails(&["demo", "cats", "--data", "dogs.csv"]);
     assert_eq!(message, "--data: `cats` has its data inside: only languages, spam, wine, mnist take others");
     let message = folder.fails(&["demo", "mnist"]);

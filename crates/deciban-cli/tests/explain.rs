@@ -65,7 +65,7 @@ fn rows_classes_and_folding() {
     for (args, message) in [
         (
             &["--classes", "Barolo,Merlot"][..],
-            "--classes: there is no class `Merlot`: there are Barbera, Barolo, Grignolino",
+            "--classes: there is no class `Merlot`: the classes are `Barbera`, `Barolo`, `Grignolino`",
         ),
         (&["--row", "500"], "--row: 1 of the rows are not there"),
     ] {

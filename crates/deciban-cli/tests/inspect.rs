@@ -137,7 +137,7 @@ fn one_pair_of_classes() {
     close(hue[0], -numbers(&form["b"])[1], 1e-5);
     close(hue[2], -numbers(&form["A"][1])[1], 1e-4);
     let message = folder.fails(&["inspect", "wine.deciban", "--versus", "Barolo,Merlot"]);
-    assert_eq!(message, "--versus: there is no class `Merlot`: there are Barbera, Barolo, Grignolino");
+    assert_eq!(message, "--versus: there is no class `Merlot`: the classes are `Barbera`, `Barolo`, `Grignolino`");
     assert_eq!(folder.fails(&["inspect", "wine.deciban", "--versus", "Barolo"]), "--versus: give two classes: A,B");
 }
 

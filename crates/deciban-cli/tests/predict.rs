@@ -135,12 +135,19 @@ fn wrong_priors_and_costs_name_the_classes() {
     assert_eq!(fails(&["--prior", "Barolo=-1"]), "prior: -1 is not a number of at least 0");
     assert_eq!(fails(&["--costs", "Barolo>Merlot=3"]), format!("--costs: there is no class `Merlot`: {known}"));
     let message = fails(&["--costs", "none.csv"]);
-    assert_eq!(message, "--costs: `none.csv` is neither a file nor of the form TRUE>DECIDED=COST,...");
+    assert_eq!(
+        message,
+        "--costs: `none.csv` is neither a file nor a cost: write TRUE>DECIDED=COST,..., with names in double quotes where they \
+         hold , or >"
+    );
     folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0\n");
     assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: 3 fields, not 4");
     folder.write("costs.csv", "action,Barolo,Barbera\nsell,1,0\n");
     let message = fails(&["--costs", "costs.csv"]);
-    assert_eq!(message, "costs.csv:1: the header must be `action` and then each class once");
+    assert_eq!(
+        message,
+        "costs: there must be a column for each of Barbera, Barolo, Grignolino, and there are Barolo, Barbera"
+    );
     folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0,much\n");
     assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: `much` is not a cost");
     folder.misused(&["predict", "wine.deciban", &wine(), "--prior", "Barolo"]);

@@ -66,6 +66,6 @@ fn seeds_repeat_and_classes_are_chosen() {
     let table = Table::parse(&sample(&["--prior", "Barolo=0"]));
     assert!(!table.texts("Type").contains(&"Barolo".to_string()));
     let message = folder.fails(&["sample", "wine.deciban", "--class", "Merlot"]);
-    assert_eq!(message, "--class: there is no class `Merlot`: there are Barbera, Barolo, Grignolino");
+    assert_eq!(message, "--class: there is no class `Merlot`: the classes are `Barbera`, `Barolo`, `Grignolino`");
     folder.misused(&["sample", "wine.deciban", "-n", "many"]);
 }

@@ -24,7 +24,7 @@ fn folds_settle_what_is_left_to_auto() {
     let folder = Folder::new();
     folder.ok(&["stats", &wine(), "-t", "Type", "-o", "plain.stats"]);
     let message = folder.fails(&["fit", "plain.stats", "--shrinkage", "auto", "-o", "m.deciban"]);
-    assert_eq!(message, "auto regularisation: needs statistics in folds: make them with --folds 5");
+    assert_eq!(message, "--shrinkage: auto needs statistics in folds: make them with --folds 5");
     folder.ok(&["stats", &wine(), "-t", "Type", "--folds", "5", "-o", "folds.stats"]);
     assert_eq!(folder.json(&["inspect", "folds.stats", "--json"])["folds"], 5);
     let options = ["--standardise", "--shrinkage", "auto", "--json"];

@@ -103,7 +103,7 @@ impl Plan {
         if let Some(name) = taken.iter().find(|name| sample.position(name).is_none()) {
             return Err(match Some(*name) {
                 weight if weight == options.weight.as_deref() => unknown("weight", name, sample),
-                fold if fold == options.fold.as_deref() => unknown("fold", name, sample),
+                fold if fold == options.fold.as_deref() => no_column("groups or folds", name, sample),
                 _ => no_column("target", name, sample),
             });
         }
@@ -143,7 +143,7 @@ impl Plan {
                 (_, Guess::Unsupported(what)) => return Err(sample.unsupported(name, what)),
             };
             let why = match given {
-                Some(kind) => format!(": {} made this column a number column", option_of(kind)),
+                Some(kind) => format!(": §{} made this column a number column", option_of(kind)),
                 None if sample.typed => String::new(),
                 None => format!(
                     ": the first {} rows made this column a number column; give §category='{name}' if it is one",
@@ -273,7 +273,7 @@ impl Plan {
             self.weight = Some(self.add(name, readable(position)?, false, ": weights are numbers".into()));
         }
         if let Some(name) = &options.fold {
-            let position = sample.position(name).ok_or_else(|| unknown("fold", name, sample))?;
+            let position = sample.position(name).ok_or_else(|| no_column("groups or folds", name, sample))?;
             self.fold = Some(self.add(name, readable(position)?, true, String::new()));
         }
         let mut seen = HashSet::new();

@@ -42,7 +42,7 @@ pub(crate) type Counter = Arc<AtomicU64>;
 /// folders, one for each class, unless it may be `flat`.
 pub(crate) fn find(paths: &[String], flat: bool) -> Result<Vec<Source>> {
     if paths.is_empty() {
-        return Err(Error::parameter("DATA", "give at least one file, or - for standard input"));
+        return Err(Error::Usage("give at least one file, or - for standard input".into()));
     }
     let mut sources = Vec::new();
     for path in paths {
@@ -66,7 +66,7 @@ pub(crate) fn find(paths: &[String], flat: bool) -> Result<Vec<Source>> {
     }
     let pipes: Vec<&Once> = sources.iter().filter_map(|source| source.pipe()).collect();
     if (1..pipes.len()).any(|i| pipes[..i].iter().any(|pipe| pipe.is(pipes[i]))) {
-        return Err(Error::parameter("DATA", "standard input (-) or another pipe can be given only once"));
+        return Err(Error::Usage("standard input (-) or another pipe can be given only once".into()));
     }
     sources.iter().try_for_each(|source| source.check(flat))?;
     Ok(sources)

@@ -165,8 +165,8 @@ fn files() {
         open(&[&folder.path("parts")]),
         "parts: this is a folder: give its files, as in 'parts/*.csv', or put texts into a folder for each class"
     );
-    assert_eq!(open(&[]), "DATA: give at least one file, or - for standard input");
-    assert_eq!(open(&["-", "-"]), "DATA: standard input (-) or another pipe can be given only once");
+    assert_eq!(open(&[]), "give at least one file, or - for standard input");
+    assert_eq!(open(&["-", "-"]), "standard input (-) or another pipe can be given only once");
     assert_eq!(open(&[&folder.write("empty.csv", "")]), "empty.csv: the file is empty");
     assert_eq!(open(&[&folder.write("blank.csv", "\n\n")]), "blank.csv: the file is empty");
     assert_eq!(open(&[&folder.write("empty.parquet", "")]), "empty.parquet: the file is empty");

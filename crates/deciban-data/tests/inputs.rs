@@ -51,7 +51,7 @@ fn pipes_by_path_are_read_like_standard_input() {
     first.join().unwrap();
     second.join().unwrap();
     let error = Files::open(&[one.clone(), one], target("t")).err().unwrap().worded(Wording::Flags);
-    assert_eq!(error, "DATA: standard input (-) or another pipe can be given only once");
+    assert_eq!(error, "standard input (-) or another pipe can be given only once");
 }
 
 #[cfg(unix)]

@@ -92,7 +92,7 @@ pub struct Terms {
 
 /// The number of a class, or an error that lists the classes.
 pub fn find_class(schema: &Schema, name: &str, option: &'static str) -> Result<usize> {
-    schema.class(name).ok_or_else(|| Error::unknown(option, "class", name, schema.classes()))
+    schema.class(name).ok_or_else(|| Error::unknown_class(option, name, schema.classes()))
 }
 
 impl Application {
@@ -237,7 +237,10 @@ impl CostChoice {
                     classes.iter().map(|name| find_class(schema, name, "costs")).collect::<Result<_>>()?;
                 let known = schema.classes().len();
                 if (0..known).any(|c| places.iter().filter(|&&p| p == c).count() != 1) {
-                    return Err(Error::Costs("each class must have one column".into()));
+                    let (has, known) = (classes.join(", "), schema.classes().join(", "));
+                    return Err(Error::Costs(format!(
+                        "there must be a column for each of {known}, and there are {has}"
+                    )));
                 }
                 let ordered = |row: &Vec<f64>| {
                     Error::check_shape("costs of an action", known, row.len())?;
@@ -272,7 +275,7 @@ fn cost_of(part: &str, schema: &Schema) -> Result<(usize, usize, f64)> {
         (None, _, None) => Err(usage()),
         (None, _, Some((truth, decided))) => {
             let unknown = if class(truth).is_none() { truth } else { decided };
-            Err(Error::unknown("costs", "class", unknown, schema.classes()))
+            Err(Error::unknown_class("costs", unknown, schema.classes()))
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use deciban::calibrate::{Calibration, Calibrator, Method};
 use deciban::decision::Costs;
+use deciban::engine::Engine;
 use deciban::evaluate::{Bootstrap, Figure, Scored};
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds};
 use deciban::{Error, Result};
-use deciban_data::Files;
 use serde_json::{Value, json};
 
 use crate::describe;
 use crate::table::number;
 
 /// A calibration, and what it did for rows that neither the model nor the map had seen.
+#[derive(Clone, Debug)]
 pub struct Crossed {
     /// The map.
     pub map: Calibration,
@@ -24,11 +25,11 @@ pub struct Crossed {
 
 impl Crossed {
     /// Learns a calibration for a candidate from the scores of every row by models without its fold.
-    pub fn new(files: &Files, candidate: Candidate, method: Method, folds: Folds) -> Result<Self> {
+    pub fn new(input: &impl Engine, candidate: Candidate, method: Method, folds: Folds) -> Result<Self> {
         let count = folds.count();
-        let comparison = CrossValidation::new(folds).keep_evidence().run(files, &[candidate])?;
+        let comparison = CrossValidation::new(folds).keep_evidence().run(input, &[candidate])?;
         let Some(held_out) = comparison.held_out(&comparison.ranked()[0])? else {
-            let message = "the scores of so many rows do not fit in memory: hold rows back and `deciban calibrate`";
+            let message = "the scores of so many rows do not fit in memory: calibrate with rows that were held back";
             return Err(Error::parameter("calibrate", message));
         };
         let (classes, calibrator) = (comparison.schema().classes(), Calibrator { method, ..Calibrator::default() });

@@ -1,23 +1,142 @@
-//! The figures of an evaluation, for people and for programs.
+//! Evaluation: how good the decisions, probabilities and evidence of a model are on rows whose class is known.
 
-use deciban::evaluate::{Application, Evaluation, Figure, Interval};
-use deciban::evidence::decibans;
+use deciban::data::{Batch, Schema};
+use deciban::evaluate::{Application as Threshold, Bootstrap, Evaluation, Figure, Interval, ReliabilityBin};
+use deciban::evidence::{Evidence, decibans};
+use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
+use deciban::{Error, Result};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::application::{Application, Terms, find_class};
+use crate::input::Input;
+use crate::numbers;
+use crate::remarks::Remark;
+use crate::scored::collect;
 use crate::table::{Table, count, number, percent};
 
-/// What is shown.
-pub struct Shown<'a> {
-    pub evaluation: &'a Evaluation,
-    pub figures: &'a [Figure],
-    pub prior: &'a Prior,
+/// How rows are evaluated.
+#[derive(Clone, Debug)]
+pub struct Evaluating {
+    /// Prior, costs and reject.
+    pub application: Application,
+    /// Of two classes, the one whose evidence is judged; the second by default.
+    pub positive: Option<String>,
+    /// Intervals of all figures, if they are wanted.
+    pub bootstrap: Option<Bootstrap>,
+    /// Bytes that the evidence of rows may take, for figures that need all rows at once.
+    pub memory: usize,
+}
+
+impl Default for Evaluating {
+    fn default() -> Self {
+        Evaluating { application: Application::default(), positive: None, bootstrap: None, memory: 512 << 20 }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// Counts of decisions and sums over rows.
+    pub evaluation: Evaluation,
+    /// All figures by name.
+    pub figures: Vec<Figure>,
+    /// The prior that decisions were made with.
+    pub prior: Prior,
     /// Whether costs were given.
-    pub costs: bool,
-    /// Of two classes: target, other, and what decides between them.
-    pub two: Option<(String, String, Option<Application>)>,
-    /// Of the intervals, if there are any.
+    pub has_costs: bool,
+    /// Of two classes, the one whose evidence is judged.
+    pub target: Option<Target>,
+    /// The confidence of the intervals, if there are any.
     pub confidence: f64,
+    /// What a person should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Of two classes, the one whose evidence is judged.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its name.
+    pub class: String,
+    /// The name of the other.
+    pub other: String,
+    /// What decides between them, where that is a threshold.
+    pub threshold: Option<Threshold>,
+}
+
+/// Evaluates a model.
+pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
+    let terms = request.application.to_model(model)?;
+    evaluate_scores(input, model.schema(), &terms, request, |batch| model.evidence(batch))
+}
+
+/// Evaluates scores, wherever they come from.
+pub fn evaluate_scores(
+    input: &impl Input,
+    schema: &Schema,
+    terms: &Terms,
+    request: &Evaluating,
+    score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
+) -> Result<Evaluated> {
+    let Terms { prior, costs, has_costs } = terms;
+    let classes = schema.classes();
+    let positive = match (&request.positive, classes.len()) {
+        (Some(_), 3..) => {
+            return Err(Error::parameter(
+                "positive",
+                format!("it is for two classes, and there are {}", classes.len()),
+            ));
+        }
+        (Some(name), _) => find_class(schema, name, "positive")?,
+        (None, _) => 1,
+    };
+    let collected = collect(input, classes, prior, costs, request.memory, score)?;
+    let mut remarks: Vec<Remark> = unseen(input);
+    let figures = match &collected.rows {
+        Some(rows) => rows.figures(classes, prior, costs, positive, request.bootstrap.as_ref())?,
+        None => {
+            let rows = collected.evaluation.rows();
+            remarks.push(Remark::note(format!(
+                "the evidence of {rows} rows takes more than {} MiB: intervals, minimum Cllr, AUC, equal error rates \
+                 and minimum costs are left out; give §memory for more",
+                request.memory >> 20
+            )));
+            let cllr = ("cllr".to_string(), collected.cllr.bits());
+            let figures = collected.evaluation.figures().into_iter().chain([cllr]);
+            figures.map(|(name, value)| Figure { name, value, interval: None }).collect()
+        }
+    };
+    let target = (classes.len() == 2).then(|| Target {
+        class: classes[positive].clone(),
+        other: classes[1 - positive].clone(),
+        threshold: Threshold::of(prior, costs, positive).ok(),
+    });
+    Ok(Evaluated {
+        evaluation: collected.evaluation,
+        figures,
+        prior: prior.clone(),
+        has_costs: *has_costs,
+        target,
+        confidence: request.bootstrap.as_ref().map_or(Bootstrap::default().confidence, |b| b.confidence),
+        remarks,
+    })
+}
+
+/// What was not seen at fit, column by column, and rows whose class the model does not know.
+pub fn unseen(input: &impl Input) -> Vec<Remark> {
+    let levels = input.unseen().into_iter().map(|unseen| {
+        let (cells, have) = if unseen.cells == 1 { ("cell", "has") } else { ("cells", "have") };
+        Remark::warning(format!(
+            "column `{}`: {} {cells} {have} a level that the model has not seen, as `{}`",
+            unseen.column, unseen.cells, unseen.example
+        ))
+    });
+    let classes = input.unknown_classes().into_iter().map(|(class, rows)| {
+        let rows = if rows == 1 { "1 row is".to_string() } else { format!("{rows} rows are") };
+        Remark::warning(format!("{rows} of the class `{class}`, which the model does not know: left out"))
+    });
+    levels.chain(classes).collect()
 }
 
 /// How a figure is written.
@@ -35,14 +154,14 @@ fn bits(x: f64) -> String {
     format!("{} bits", number(x, 4))
 }
 
-impl Shown<'_> {
+impl Evaluated {
     fn find(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 
     /// For people: the essentials, the confusion, each class, the evidence.
     pub fn text(&self) -> String {
-        let e = self.evaluation;
+        let e = &self.evaluation;
         let intervals = self.figures.iter().any(|figure| figure.interval.is_some());
         let mut essentials = Table::new(["rows".to_string(), e.rows().to_string()]);
         if intervals {
@@ -63,7 +182,7 @@ impl Shown<'_> {
             ("brier", "Brier score", plain),
             ("calibration_error", "calibration error", plain),
         ]);
-        if self.costs {
+        if self.has_costs {
             rows.push(("expected_cost", "expected cost", plain));
         }
         self.add_rows(&mut essentials, &rows);
@@ -79,7 +198,7 @@ impl Shown<'_> {
     }
 
     fn confusion(&self) -> Table {
-        let e = self.evaluation;
+        let e = &self.evaluation;
         let undecided = e.undefined() > 0;
         let header = ["true \\ decided"].into_iter().chain(e.actions().iter().map(String::as_str));
         let mut confusion = Table::new(header.chain(undecided.then_some("none")).chain(["prior"]));
@@ -105,12 +224,12 @@ impl Shown<'_> {
     }
 
     fn evidence(&self) -> String {
-        let title = match &self.two {
+        let title = match &self.target {
             None => {
                 let nothing = (self.evaluation.classes().len() as f64).log2();
                 format!("evidence (Cllr without any: {} bits)", number(nothing, 4))
             }
-            Some((target, other, application)) => {
+            Some(Target { class: target, other, threshold: application }) => {
                 let above = application.map(|a| format!(", taken for it above {:+.1} dB", decibans(a.threshold())));
                 format!("evidence for {target} over {other}{}", above.unwrap_or_default())
             }
@@ -132,7 +251,7 @@ impl Shown<'_> {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let e = self.evaluation;
+        let e = &self.evaluation;
         let mut all = json!({
             "rows": e.rows(),
             "errors": e.errors(),
@@ -145,16 +264,16 @@ impl Shown<'_> {
         });
         // Those of single classes stand with the class.
         for figure in self.figures.iter().filter(|figure| !figure.name.ends_with(')')) {
-            all[&figure.name] = json!(figure.value);
+            all[&figure.name] = numbers::number(figure.value);
         }
         let per_class = e.classes().iter().zip(e.per_class()).map(|(class, of)| {
             json!({ "class": class, "rows": of.weight, "decided": of.decided, "precision": of.precision,
                     "recall": of.recall, "f1": of.f1 })
         });
         all["per_class"] = per_class.collect();
-        let bin = |b: deciban::evaluate::ReliabilityBin| json!({ "low": b.low, "high": b.high, "rows": b.weight, "mean": b.mean, "share": b.share });
+        let bin = |b: ReliabilityBin| json!({ "low": b.low, "high": b.high, "rows": b.weight, "mean": b.mean, "share": b.share });
         all["reliability"] = e.reliability().curve().into_iter().map(bin).collect();
-        if let Some((target, _, application)) = &self.two {
+        if let Some(Target { class: target, threshold: application, .. }) = &self.target {
             all["target_class"] = json!(target);
             if let Some(application) = application {
                 all["effective_prior"] = json!(application.effective_prior());
@@ -162,10 +281,18 @@ impl Shown<'_> {
             }
         }
         if self.figures.iter().any(|figure| figure.interval.is_some()) {
-            let ends = |figure: &Figure| figure.interval.map(|i| (figure.name.clone(), json!([i.low, i.high])));
+            let ends = |figure: &Figure| {
+                figure.interval.map(|i| (figure.name.clone(), json!([numbers::number(i.low), numbers::number(i.high)])))
+            };
             all["confidence"] = json!(self.confidence);
             all["intervals"] = Value::Object(self.figures.iter().filter_map(ends).collect());
         }
         all
+    }
+}
+
+impl Serialize for Evaluated {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
     }
 }

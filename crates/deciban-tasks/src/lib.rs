@@ -5,14 +5,23 @@
 //! (what a prior, a cost, a ledger or a remark is) is made here, once.
 
 mod application;
-pub mod numbers;
+pub mod comparison;
 pub mod crossed;
 pub mod describe;
-pub mod evaluation;
+mod evaluation;
 pub mod figures;
+mod input;
+mod learn;
 pub mod ledger;
-pub mod remarks;
+pub mod numbers;
+mod predict;
+mod remarks;
 pub mod scored;
 pub mod table;
 
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
+pub use evaluation::{Evaluated, Evaluating, Target, evaluate, evaluate_scores, unseen};
+pub use input::{Counted, Input};
+pub use learn::{Learned, Learning, collect, learn, learn_from_statistics};
+pub use predict::{Prediction, Predictor, predictions};
+pub use remarks::{Look, Remark, Weight};

@@ -1,72 +1,131 @@
-//! What a person should know about the columns before trusting a fit: one line each, on standard error.
+//! What a person should know about the columns before trusting a fit.
 //!
-//! A note tells of a choice that was made, a warning of a column that is likely to mislead; both name
-//! the option that changes it. All come from the first rows, before anything is learned.
+//! A note reports a choice that was made, a warning a column that is likely to mislead; both name the option that
+//! changes it. All come from the first rows, before anything is learned.
 
-use deciban::Result;
 use deciban::data::{Column, Kind, Profile};
-use deciban::engine::Engine;
-use deciban_data::{Dates, Files};
+use deciban::{Result, Wording};
+use deciban_data::{Dates, OddSort, Oddity};
+use serde::Serialize;
 
-/// More columns than these are told of in one line.
+use crate::input::Input;
+
+/// More columns than these share one line.
 const MOST: usize = 3;
 
 /// Fewer cells than these say nothing about what a column is.
 const FEWEST: usize = 50;
 
+/// How much a remark matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// A choice was made.
+    Note,
+    /// Something is likely to mislead.
+    Warning,
+}
+
+/// A sentence about the data or the fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// How much it matters.
+    pub weight: Weight,
+    /// The sentence, with options marked ([`Wording`]).
+    message: String,
+}
+
+impl Remark {
+    /// A choice that was made.
+    pub fn note(message: impl Into<String>) -> Self {
+        Remark { weight: Weight::Note, message: message.into() }
+    }
+
+    /// Something that is likely to mislead.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Remark { weight: Weight::Warning, message: message.into() }
+    }
+
+    /// Each of them a warning.
+    pub fn warnings(messages: Vec<String>) -> impl Iterator<Item = Self> {
+        messages.into_iter().map(Remark::warning)
+    }
+
+    /// The sentence in the words of a front end.
+    pub fn message(&self, wording: Wording) -> String {
+        wording.apply(&self.message)
+    }
+
+    /// The sentence after its weight: `warning: ...`.
+    pub fn line(&self, wording: Wording) -> String {
+        let weight = if self.weight == Weight::Note { "note" } else { "warning" };
+        format!("{weight}: {}", self.message(wording))
+    }
+}
+
 /// The columns, and what the first rows say of them.
-pub struct Look<'a> {
-    files: &'a Files,
-    columns: &'a [Column],
+pub struct Look {
+    place: Option<String>,
+    columns: Vec<Column>,
     dates: Vec<Option<Dates>>,
+    oddities: Vec<Oddity>,
     /// One for each column, or none.
     pub profiles: Vec<Profile>,
 }
 
-impl<'a> Look<'a> {
-    pub fn new(files: &'a Files) -> Result<Self> {
-        Ok(Look { files, columns: files.columns(), dates: files.dates(), profiles: files.profiles()? })
+impl Look {
+    /// A look at the first rows.
+    pub fn new(input: &impl Input) -> Result<Self> {
+        let columns = input.columns()?;
+        let mut dates = input.dates();
+        dates.resize(columns.len(), None);
+        Ok(Look { place: input.place(), columns, dates, oddities: input.oddities(), profiles: input.profiles()? })
     }
 
     /// All remarks; `spiked` are the numbers that the model scores by histograms since no Gaussian
     /// describes them.
-    pub fn remarks(&self, spiked: &[usize]) -> Vec<String> {
+    pub fn remarks(&self, spiked: &[usize]) -> Vec<Remark> {
         let mut lines = Vec::new();
         let mut told: Vec<usize> = Vec::new();
         // Of a column only the first remark is made.
-        let mut tell = |sort: &str, places: Vec<usize>, say: &dyn Fn(&str, Option<usize>) -> String| {
+        let mut tell = |weight: Weight, places: Vec<usize>, say: &dyn Fn(&str, Option<usize>) -> String| {
             let new: Vec<usize> = places.into_iter().filter(|c| !told.contains(c)).collect();
-            lines.extend(self.grouped(sort, &new, say));
+            lines.extend(self.grouped(weight, &new, say));
             told.extend(new);
         };
         let profile = |c: usize| &self.profiles[c];
+        for oddity in &self.oddities {
+            let place = self.columns.iter().position(|column| column.name == oddity.column);
+            let weight = if oddity.sort == OddSort::TakenAsMissing { Weight::Note } else { Weight::Warning };
+            tell(weight, place.into_iter().collect(), &|_, _| oddity.message());
+        }
         // In the first rows of many, a rare level is constant, too.
-        tell("warning", self.which(|p| p.is_constant() && !p.is_partial), &|names, c| {
+        tell(Weight::Warning, self.which(|p| p.is_constant() && !p.is_partial), &|names, c| {
             let what = match c.filter(|c| self.columns[*c].kind == Kind::Number) {
                 Some(c) => format!("always {}", profile(c).mode),
                 None => "always the same".into(),
             };
             format!("{what}, which says nothing: give §ignore='{names}'")
         });
-        tell("warning", self.of_dates(Dates::Local), &|names, _| {
+        tell(Weight::Warning, self.of_dates(Dates::Local), &|names, _| {
             let what = "dates with the year last, of which each is a level of its own";
             format!("{what}: write the year first, as in 2024-05-01, or give §ignore='{names}'")
         });
-        tell("warning", self.identifiers(), &|names, _| {
+        tell(Weight::Warning, self.identifiers(), &|names, _| {
             let what = "nearly all values differ, as in an identifier, which says nothing of new rows";
             format!("{what}: give §ignore='{names}'")
         });
-        tell("note", self.of_dates(Dates::Days), &|names, _| {
+        tell(Weight::Note, self.of_dates(Dates::Days), &|names, _| {
             format!("dates, taken as days since 1970-01-01; §category='{names}' for levels, §ignore='{names}' for none")
         });
-        tell("note", spiked.iter().copied().filter(|&c| !profile(c).is_constant()).collect(), &|names, c| {
+        tell(Weight::Note, spiked.iter().copied().filter(|&c| !profile(c).is_constant()).collect(), &|names, c| {
             let what = match c.map(profile) {
                 Some(p) => format!("{:.0} % of the cells are {}", 100.0 * p.share(), p.mode),
                 None => "one value in at least half of the cells".into(),
             };
             format!("{what}, which no Gaussian describes: scored by a histogram, unless §family='{names}=gaussian'")
         });
-        tell("note", self.codes(), &|names, c| {
+        tell(Weight::Note, self.codes(), &|names, c| {
             let what = match c.map(profile) {
                 Some(p) => format!("only {} different whole numbers", p.distinct),
                 None => "only few different whole numbers".into(),
@@ -107,19 +166,17 @@ impl<'a> Look<'a> {
         found
     }
 
-    /// A line for each column, or one for all of them.
-    fn grouped(&self, sort: &str, places: &[usize], say: &dyn Fn(&str, Option<usize>) -> String) -> Vec<String> {
+    /// A remark for each column, or one for all of them.
+    fn grouped(&self, weight: Weight, places: &[usize], say: &dyn Fn(&str, Option<usize>) -> String) -> Vec<Remark> {
         let name = |c: usize| &self.columns[c].name;
-        let file = match self.files.first_file() {
-            "-" => "standard input",
-            file => file,
-        };
+        let place = self.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
         if places.len() <= MOST {
-            let line = |&c: &usize| format!("{sort}: {file}: column `{}`: {}", name(c), say(name(c), Some(c)));
-            return places.iter().map(line).collect();
+            let one = |&c: &usize| format!("{place}column `{}`: {}", name(c), say(name(c), Some(c)));
+            return places.iter().map(|c| Remark { weight, message: one(c) }).collect();
         }
         let shown: Vec<String> = places.iter().take(MOST).map(|&c| format!("`{}`", name(c))).collect();
         let rest = places.len() - MOST;
-        vec![format!("{sort}: {file}: columns {} and {rest} more: {}", shown.join(", "), say("COLUMN", None))]
+        let message = format!("{place}columns {} and {rest} more: {}", shown.join(", "), say("COLUMN", None));
+        vec![Remark { weight, message }]
     }
 }

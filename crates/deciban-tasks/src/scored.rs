@@ -1,11 +1,13 @@
 //! Rows of a stream scored and evaluated as they pass, and kept while they fit in memory.
 
+use deciban::data::{Batch, MISSING};
 use deciban::decision::Costs;
 use deciban::evaluate::{Cllr, Evaluation, Scored};
 use deciban::evidence::Evidence;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
-use deciban_data::Files;
+
+use crate::input::Input;
 
 /// What was kept of a stream.
 pub struct Collected {
@@ -19,12 +21,12 @@ pub struct Collected {
 
 /// Scores and evaluates all rows; keeps them up to `budget` bytes.
 pub fn collect(
-    files: &Files,
+    input: &impl Input,
     classes: &[String],
     prior: &Prior,
     costs: &Costs,
     budget: usize,
-    score: impl Fn(&deciban::data::Batch<'_>) -> Result<Evidence> + Sync,
+    score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
 ) -> Result<Collected> {
     let mut all = Collected {
         evaluation: Evaluation::new(classes, costs),
@@ -32,15 +34,15 @@ pub fn collect(
         rows: Some(Scored::new(classes.len())?),
     };
     let most = budget / Scored::bytes_per_row(classes.len());
-    files.map_in_order(
+    input.map_in_order(
         |batch| {
-            let evidence = score(batch)?;
-            let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
-            let weights = batch.row_weights();
+            let (evidence, labels, weights) = labelled(batch, score(batch)?)?;
+            let weights = weights.as_deref();
             let mut part = (Evaluation::new(classes, costs), Cllr::new(classes.len()));
-            part.0.observe(&evidence.posterior(prior), labels, weights, costs)?;
-            part.1.observe(&evidence, labels, weights)?;
-            Ok((part, evidence, labels.to_vec(), weights.map(<[f64]>::to_vec)))
+            part.0.observe(&evidence.posterior(prior), &labels, weights, costs)?;
+            part.1.observe(&evidence, &labels, weights)?;
+            let weights = weights.map(<[f64]>::to_vec);
+            Ok((part, evidence, labels, weights))
         },
         |((evaluation, cllr), evidence, labels, weights)| {
             all.evaluation.merge(&evaluation);
@@ -55,4 +57,18 @@ pub fn collect(
         },
     )?;
     Ok(all)
+}
+
+/// The evidence, classes and weights of the rows that have a label.
+fn labelled(batch: &Batch<'_>, evidence: Evidence) -> Result<(Evidence, Vec<u32>, Option<Vec<f64>>)> {
+    let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
+    let weights = batch.row_weights();
+    if labels.iter().all(|&class| class != MISSING) {
+        return Ok((evidence, labels.to_vec(), weights.map(<[f64]>::to_vec)));
+    }
+    let known: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] != MISSING).collect();
+    let values = known.iter().flat_map(|&row| evidence.row(row).iter().copied()).collect();
+    let evidence = Evidence::new(evidence.classes(), values)?;
+    let labels = known.iter().map(|&row| labels[row]).collect();
+    Ok((evidence, labels, weights.map(|w| known.iter().map(|&row| w[row]).collect())))
 }

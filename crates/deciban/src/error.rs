@@ -123,9 +123,9 @@ impl Error {
         Error::Parameter { option, message: message.into() }
     }
 
-    /// A name that is not one of `known`.
-    pub fn unknown(option: &'static str, what: &str, name: &str, known: &[String]) -> Self {
-        Error::parameter(option, format!("there is no {what} `{name}`: there are {}", list(known)))
+    /// An option that names a class which is not one of `known`.
+    pub fn unknown_class(option: &'static str, name: &str, known: &[String]) -> Self {
+        Error::parameter(option, format!("there is no class `{name}`: the classes are {}", list(known)))
     }
 
     /// Whether the request is at fault, not the data: an option, a prior, costs.

@@ -214,7 +214,7 @@ fn infinite_and_impossible() {
     assert_eq!((open.llr(0, 1), open.llr(1, 1)), (never, f64::INFINITY));
     for method in [Method::Beta, Method::Logistic] {
         let error = fit(method, Some(1.0)).unwrap_err().to_string();
-        assert!(error.contains("infinite evidence cannot be calibrated so: use --method pav"), "{error}");
+        assert!(error.contains("infinite evidence cannot be calibrated so: use method=pav"), "{error}");
     }
 }
 
@@ -225,7 +225,7 @@ fn what_cannot_be_fitted_is_said() {
     };
     let said = |calibrator: &Calibrator, llr: &[f64], y: &[u32]| fit(calibrator, llr, y).unwrap_err().to_string();
     let plain = Calibrator::default();
-    assert!(said(&plain, &[-1.0, 2.0], &[0, 1]).starts_with("--pseudo-count: the rows are perfectly separable"));
+    assert!(said(&plain, &[-1.0, 2.0], &[0, 1]).starts_with("pseudo_count: the rows are perfectly separable"));
     // With a pseudo-count separable rows have an answer: a finite one.
     let smooth = Calibrator { pseudo_count: Some(1.0), ..plain.clone() };
     let Calibration::Affine(line) = fit(&smooth, &[-1.0, 1.0], &[0, 1]).unwrap() else { panic!() };

@@ -241,16 +241,11 @@ fn what_lies_outside_is_named() {
         let density = fit(family, &[observe(family, &[good, 2.0 * good], None).unwrap()]).unwrap();
         assert_eq!(score(&density, &[good, bad]).unwrap_err().to_string(), error);
     }
-    refused(
-        &POISSON,
-        2.0,
-        -1.0,
-        "-1 is not one of the counts 0, 1, 2, ... of this family; give --family 'c0=gaussian'",
-    );
+    refused(&POISSON, 2.0, -1.0, "-1 is not one of the counts 0, 1, 2, ... of this family; give family=c0=gaussian");
     refused(&POISSON, 2.0, 1.5, "1.5 is not");
     refused(&Exponential {}, 2.0, -1e-300, "numbers of at least 0");
     refused(&LogNormal {}, 2.0, 0.0, "0 is not one of the numbers above 0");
-    refused(&Gamma {}, 2.0, 0.0, "--family 'c0=histogram'");
+    refused(&Gamma {}, 2.0, 0.0, "family=c0=histogram");
     refused(&Gamma {}, 2.0, f64::INFINITY, "infinite");
     assert_eq!(observe(&Exponential {}, &[0.0], None).unwrap().weight(0), 1.0);
 }

@@ -100,7 +100,7 @@ fn a_class_with_one_row() {
             assert_scores(&table.fit(gaussian(covariance)), &table, "tied");
         } else {
             let error = error(&table, gaussian(covariance));
-            assert_contains(&error, &["class `y`", "only one row", "`a`, `b`, `c`", "--shrinkage auto"]);
+            assert_contains(&error, &["class `y`", "only one row", "`a`, `b`, `c`", "shrinkage=auto"]);
         }
         assert_scores(&table.fit(Gaussian { estimator: Estimator::Bayes, ..gaussian(covariance) }), &table, "bayes");
         let pooled = Gaussian { pooling: Strength::Fixed(0.5), ..gaussian(covariance) };
@@ -121,7 +121,7 @@ fn a_column_constant_within_a_class() {
             let table = with(&rows(n), 1, |row, class| if class == 1 { constant } else { constant + row[1] });
             for covariance in [Structure::Full, Structure::Diagonal] {
                 let error = error(&table, Gaussian { steps: steps.to_vec(), ..gaussian(covariance) });
-                assert_contains(&error, &["class `y`", "do not vary: `b`;", "--ignore", "--shrinkage"]);
+                assert_contains(&error, &["class `y`", "do not vary: `b`;", "ignore", "shrinkage"]);
             }
             for covariance in [Structure::Tied, Structure::TiedDiagonal, Structure::Spherical] {
                 let model = table.fit(Gaussian { steps: steps.to_vec(), ..gaussian(covariance) });
@@ -299,7 +299,7 @@ fn missing_cells_at_the_fit() {
     table.values[3 * 30 + 2] = f64::NAN;
     for covariance in [Structure::Full, Structure::Tied] {
         let text = error(&table, gaussian(covariance));
-        assert_contains(&text, &["column `c`, row 31", "missing", "--covariance diagonal", "--ignore"]);
+        assert_contains(&text, &["column `c`, row 31", "missing", "covariance=diagonal", "ignore"]);
     }
     let stepped = Gaussian { steps: vec![Step::Pca(2)], ..gaussian(Structure::Diagonal) };
     assert_contains(&error(&table, stepped), &["column `c`, row 31", "missing"]);

@@ -85,14 +85,14 @@ fn discrete_families_are_softmax_models() {
     }
     let gamma = Generative::of_blocks(vec![of(3, "gamma")]).learn(&engine).unwrap();
     let error = gamma.log_linear().unwrap_err().to_string();
-    assert_eq!(error, "--as logistic: `time`: a gamma is not linear in its columns");
+    assert_eq!(error, "as=logistic: `time`: a gamma is not linear in its columns");
 }
 
 #[test]
 fn what_is_not_linear_is_refused() {
     let Some(iris) = common::iris() else { return };
     let full = iris.fit(Gaussian::default()).log_linear().unwrap_err().to_string();
-    assert!(full.contains("give --covariance tied"), "{full}");
+    assert!(full.contains("give covariance=tied"), "{full}");
     let student = Gaussian { covariance: Structure::Tied, estimator: Estimator::Bayes, ..Gaussian::default() };
     assert!(iris.fit(student).log_linear().is_err());
 }

@@ -437,7 +437,7 @@ fn sgd_repeats_by_seed_whatever_the_threads() {
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
         let descent = Descent { rate: Some(rate), ..Descent::default() };
         let error = Logistic { solver: Solver::Sgd, descent, ..Logistic::default() }.learn(&table.memory());
-        assert!(error.unwrap_err().to_string().contains("--rate"), "{rate}");
+        assert!(error.unwrap_err().to_string().contains("rate"), "{rate}");
     }
 }
 

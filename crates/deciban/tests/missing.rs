@@ -129,6 +129,6 @@ fn a_projection_needs_every_cell() {
         values[13 + 4] = f64::NAN;
         let batch = Batch::new(2).row_major(&values[..], 13).unwrap().first_row(100);
         let error = model.evidence(&batch).unwrap_err().to_string();
-        assert!(error.contains("column `Magnesium`, row 102") && error.contains("--pca or --lda"), "{error}");
+        assert!(error.contains("column `Magnesium`, row 102") && error.contains("pca or lda"), "{error}");
     }
 }

@@ -258,7 +258,7 @@ fn what_is_no_count_is_refused_by_column_and_row() {
         let texts = Texts::new(&[row]);
         observe(&family, &texts.batch(), Rows::Range(0..1)).unwrap()
     });
-    assert!(fit(&family, &classes, 1, 2).unwrap_err().to_string().starts_with("--pseudo-count: with --complement"));
+    assert!(fit(&family, &classes, 1, 2).unwrap_err().to_string().starts_with("pseudo_count: with complement"));
 }
 
 #[test]

@@ -175,5 +175,5 @@ fn causes_below_zero_and_other_classes_are_refused() {
     let error = EXACT.learn(&three.memory()).unwrap_err().to_string();
     assert!(error.contains("needs two classes, and there are 3"), "{error}");
     let error = NoisyOr { effect: Some("w".into()), ..EXACT }.learn(&drawn().memory()).unwrap_err().to_string();
-    assert_eq!(error, "--effect: there is no class `w`: there are x, y");
+    assert_eq!(error, "effect: there is no class `w`: the classes are `x`, `y`");
 }

@@ -377,7 +377,7 @@ fn leave_one_out_of_iris() {
     }
     let linear = [Candidate::logistic("logistic", Logistic::default())];
     let error = CrossValidation::leave_one_out().run(&iris.memory(), &linear).unwrap_err().to_string();
-    assert!(error.starts_with("--folds leave-one-out: it is not fitted from statistics"), "{error}");
+    assert!(error.starts_with("folds=leave-one-out: it is not fitted from statistics"), "{error}");
 }
 
 /// Many strengths of shrinkage are scored together, and that is the same as one by one.

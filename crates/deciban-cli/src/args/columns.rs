@@ -2,15 +2,13 @@
 
 use clap::Args;
 use deciban::data::Kind;
-use deciban::engine::Engine;
-use deciban::learn::Summarise;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
+use deciban_tasks::{Input, Look, Remark};
 
 use super::read::ReadArgs;
 use super::texts::TextArgs;
 use crate::progress::Progress;
-use deciban_tasks::remarks::Look;
 
 /// Which columns are learned from.
 #[derive(Args)]
@@ -67,17 +65,16 @@ impl ColumnArgs {
         Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
     }
 
-    /// Opens rows for several passes, after one that finds all their classes and levels.
-    pub fn open_known(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Known> {
+    /// Opens rows for several passes, after one that finds all their classes and levels; with what a person should
+    /// know about the columns.
+    pub fn open_settled(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<(Files, Vec<Remark>)> {
         let mut files = self.open_folded(paths, read, fold)?;
-        files.make_rereadable()?;
         let mut remarks = Look::new(&files)?.remarks(&[]);
         let progress = Progress::watch(&mut files, "reading");
-        let labels = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        files.settle()?;
         drop(progress);
-        remarks.extend(files.warnings().iter().map(|warning| format!("warning: {warning}")));
-        files.sort_classes()?;
-        Ok(Known { files, remarks, rows: labels.rows().iter().sum(), weight: labels.weights().iter().sum() })
+        remarks.extend(Remark::warnings(files.warnings()));
+        Ok((files, remarks))
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {
@@ -104,15 +101,6 @@ impl ColumnArgs {
     pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
         self.versus_rest.is_none() && read.one_hot_target.is_none()
     }
-}
-
-/// Rows whose classes and levels are all known.
-pub struct Known {
-    pub files: Files,
-    /// What a person should know about the columns.
-    pub remarks: Vec<String>,
-    pub rows: f64,
-    pub weight: f64,
 }
 
 /// Whether the data are folders with a folder per class: there the classes have no column.

@@ -12,13 +12,13 @@ mod read;
 mod texts;
 
 pub use application::DecisionArgs;
-pub use columns::{ColumnArgs, Known};
+pub use columns::ColumnArgs;
 pub use folds::FoldArgs;
 pub use generative::GenerativeArgs;
 pub use linear::LinearArgs;
 pub use models::check as check_models;
 pub use noisy_or::NoisyOrArgs;
-pub use read::{ReadArgs, open_for_model};
+pub use read::{ReadArgs, open_for_model, open_to_judge};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 

@@ -27,6 +27,12 @@ pub struct ReadArgs {
     /// Cells that mean a missing value, instead of the usual (empty, ?, NA, N/A, NaN, null, None)
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     missing: Option<Vec<String>>,
+    /// The character before the fraction of a number; a point by default
+    #[arg(long, value_name = "CHAR")]
+    decimal: Option<char>,
+    /// The character between groups of digits, as in 1,234,567; none by default
+    #[arg(long, value_name = "CHAR")]
+    thousands: Option<char>,
     /// Classes stand in the first column of this file, one row per row of the data
     #[arg(long, value_name = "FILE", conflicts_with = "one_hot_target")]
     labels: Option<String>,
@@ -55,6 +61,8 @@ impl ReadArgs {
             comment: self.comment,
             quotes: !self.no_quotes,
             missing: self.missing.clone(),
+            decimal: self.decimal,
+            thousands: self.thousands,
             target,
             weight: self.weight.clone(),
             ..default
@@ -70,4 +78,9 @@ impl ReadArgs {
 /// Opens rows for a model: its columns by name, labels only if `labelled`.
 pub fn open_for_model(paths: &[String], read: &ReadArgs, schema: &Schema, labelled: bool) -> Result<Files> {
     Files::open_as(paths, read.options(labelled.then(|| schema.target())), schema)
+}
+
+/// Opens labelled rows to judge a model by: those of classes that it does not know are counted and left out.
+pub fn open_to_judge(paths: &[String], read: &ReadArgs, schema: &Schema) -> Result<Files> {
+    Files::open_as(paths, Options { unknown_classes: true, ..read.options(Some(schema.target())) }, schema)
 }

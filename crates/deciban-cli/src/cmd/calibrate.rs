@@ -61,7 +61,10 @@ impl Calibrate {
     pub fn run(self) -> Result<()> {
         let model = match Model::load(&self.model)? {
             Model::Calibrated(calibrated) => {
-                eprintln!("note: {} is calibrated already: the new calibration replaces it", self.model.display());
+                crate::output::note!(
+                    "note: {} is calibrated already: the new calibration replaces it",
+                    self.model.display()
+                );
                 calibrated.into_model()
             }
             model => model,
@@ -98,10 +101,10 @@ impl Calibrate {
             say!("{report:#}");
             return Ok(());
         }
-        eprintln!("{}: {} calibration by {} rows", self.output.display(), self.method.name(), rows.rows());
-        eprintln!("{text}");
+        crate::output::note!("{}: {} calibration by {} rows", self.output.display(), self.method.name(), rows.rows());
+        crate::output::note!("{text}");
         let [was, is, least] = [before[0], after[0], before[1]].map(|x| number(x, 4));
-        eprintln!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
+        crate::output::note!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
         Ok(())
     }
 }

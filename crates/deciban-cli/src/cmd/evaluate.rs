@@ -3,22 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deciban::data::{Batch, Cells, Kind, Rows, Schema, Tile};
-use deciban::decision::Costs;
-use deciban::evaluate::{Application, Bootstrap, Figure};
+use deciban::data::{Batch, Cells, Kind, Rows, Tile};
+use deciban::evaluate::Bootstrap;
 use deciban::evidence::{DECIBANS_PER_NAT, Evidence};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
-
-use crate::args::{DecisionArgs, ReadArgs, one_of, open_for_model};
-use crate::output::say;
-use crate::progress::Progress;
-use deciban_tasks::evaluation::Shown;
 use deciban_tasks::figures::{Use, report};
-use deciban_tasks::scored::{Collected, collect};
-use deciban_tasks::{Terms, find_class};
+use deciban_tasks::{Evaluated, Evaluating, Terms, evaluate, evaluate_scores, find_class};
+
+use crate::args::{DecisionArgs, ReadArgs, one_of, open_to_judge};
+use crate::output::{say, tell};
+use crate::progress::Progress;
 
 /// Evaluate a model on rows whose class is known
 #[derive(Args)]
@@ -112,21 +109,40 @@ impl Evaluate {
 
     fn model(&self) -> Result<()> {
         let model = Model::load(&self.model)?;
-        let schema = model.schema();
-        let mut files = open_for_model(&self.data, &self.read, schema, true)?;
-        let Terms { prior, costs, .. } = self.decision.application()?.to_model(&model)?;
-        let positive = self.positive(schema, 1)?;
+        let mut files = open_to_judge(&self.data, &self.read, model.schema())?;
         if self.report.is_some() {
             files.make_rereadable()?;
         }
-        self.show(&mut files, schema, &prior, positive, |batch| model.evidence(batch))?;
-        match &self.report {
-            Some(path) => {
-                let used = Use { model: &model, prior: &prior, costs: &costs };
-                report(path, &self.model, &self.data, &files, &used)
-            }
-            None => Ok(()),
+        let request = self.request()?;
+        let progress = Progress::watch(&mut files, "evaluating");
+        let evaluated = evaluate(&model, &files, &request)?;
+        drop(progress);
+        // The report first: who reads only the start of the table has it all the same.
+        if let Some(path) = &self.report {
+            let Terms { prior, costs, .. } = request.application.to_model(&model)?;
+            report(path, &self.model, &self.data, &files, &Use { model: &model, prior: &prior, costs: &costs })?;
         }
+        self.show(&evaluated)
+    }
+
+    fn request(&self) -> Result<Evaluating> {
+        let IntervalArgs { intervals, bootstrap, confidence, seed } = self.intervals;
+        let resamples = bootstrap.unwrap_or(1000) as usize;
+        Ok(Evaluating {
+            application: self.decision.application()?,
+            positive: self.positive.clone(),
+            bootstrap: (intervals || bootstrap.is_some()).then_some(Bootstrap { resamples, confidence, seed }),
+            memory: self.memory << 20,
+        })
+    }
+
+    fn show(&self, evaluated: &Evaluated) -> Result<()> {
+        tell(&evaluated.remarks);
+        match self.json {
+            true => say!("{:#}", evaluated.json()),
+            false => say!("{}", evaluated.text().trim_end()),
+        }
+        Ok(())
     }
 
     /// One column of LLRs, judged like the evidence of a model.
@@ -155,76 +171,22 @@ impl Evaluate {
             let message = format!("LLRs are of two classes, and `{target}` has {}", schema.classes().len());
             return Err(Error::parameter("target", message));
         };
-        // The second by name, unless told.
-        let positive = self.positive(&schema, usize::from(b > a))?;
+        // The second by name, unless one is named.
+        let positive = match &self.positive {
+            Some(name) => find_class(&schema, name, "positive")?,
+            None => usize::from(b > a),
+        };
         let classes = vec![schema.classes()[1 - positive].clone(), schema.classes()[positive].clone()];
         let empirical = Prior::from_weights(&[weights[1 - positive], weights[positive]])?;
         let schema = schema.with_classes(classes)?;
-        let prior = self.decision.application()?.to(&schema, &empirical, &empirical)?.prior;
+        let request = self.request()?;
+        let terms = request.application.to(&schema, &empirical, &empirical)?;
         let mut files = Files::open_as(&paths, options(), &schema)?;
-        self.show(&mut files, &schema, &prior, 1, |batch| llrs(batch, column, self.given.unit))
-    }
-
-    fn positive(&self, schema: &Schema, default: usize) -> Result<usize> {
-        let Some(name) = &self.positive else { return Ok(default) };
-        find_class(schema, name, "positive")
-    }
-
-    fn show(
-        &self,
-        files: &mut Files,
-        schema: &Schema,
-        prior: &Prior,
-        positive: usize,
-        score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
-    ) -> Result<()> {
-        let application = self.decision.application()?;
-        let (classes, costs) = (schema.classes(), application.costs(schema)?);
-        let _progress = Progress::watch(files, "evaluating");
-        let collected = collect(files, classes, prior, &costs, self.memory << 20, score)?;
-        let figures = self.figures(&collected, classes, prior, &costs, positive)?;
-        let two = (classes.len() == 2).then(|| {
-            let application = Application::of(prior, &costs, positive).ok();
-            (classes[positive].clone(), classes[1 - positive].clone(), application)
-        });
-        let shown = Shown {
-            evaluation: &collected.evaluation,
-            figures: &figures,
-            prior,
-            costs: application.has_costs(),
-            two,
-            confidence: self.intervals.confidence,
-        };
-        match self.json {
-            true => say!("{:#}", shown.json()),
-            false => say!("{}", shown.text().trim_end()),
-        }
-        Ok(())
-    }
-
-    fn figures(
-        &self,
-        collected: &Collected,
-        classes: &[String],
-        prior: &Prior,
-        costs: &Costs,
-        positive: usize,
-    ) -> Result<Vec<Figure>> {
-        let IntervalArgs { intervals, bootstrap, confidence, seed } = self.intervals;
-        let resamples = bootstrap.unwrap_or(1000) as usize;
-        let bootstrap = (intervals || bootstrap.is_some()).then_some(Bootstrap { resamples, confidence, seed });
-        if let Some(rows) = &collected.rows {
-            return rows.figures(classes, prior, costs, positive, bootstrap.as_ref());
-        }
-        eprintln!(
-            "note: the evidence of {} rows takes more than {} MiB: intervals, minimum Cllr, AUC, equal error rates and \
-             minimum costs are left out; give --memory for more",
-            collected.evaluation.rows(),
-            self.memory
-        );
-        let cllr = ("cllr".to_string(), collected.cllr.bits());
-        let figures = collected.evaluation.figures().into_iter().chain([cllr]);
-        Ok(figures.map(|(name, value)| Figure { name, value, interval: None }).collect())
+        let progress = Progress::watch(&mut files, "evaluating");
+        let evaluated =
+            evaluate_scores(&files, &schema, &terms, &request, |batch| llrs(batch, column, self.given.unit))?;
+        drop(progress);
+        self.show(&evaluated)
     }
 }
 

@@ -32,7 +32,7 @@ impl Forget {
             statistics.remove(&Statistics::load(path)?)?;
         }
         statistics.save(&self.output)?;
-        eprint!("{}", describe::statistics(&self.output, &statistics));
+        crate::output::note!("{}", describe::statistics(&self.output, &statistics).trim_end());
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ impl Merge {
     pub fn run(self) -> Result<()> {
         let statistics = load_statistics(&self.files)?;
         statistics.save(&self.output)?;
-        eprint!("{}", describe::statistics(&self.output, &statistics));
+        crate::output::note!("{}", describe::statistics(&self.output, &statistics).trim_end());
         Ok(())
     }
 }

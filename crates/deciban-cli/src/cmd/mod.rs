@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod compare;
+mod completions;
 mod demo;
 mod evaluate;
 mod explain;
@@ -35,6 +36,8 @@ pub enum Command {
     Merge(merge::Merge),
     Forget(forget::Forget),
     Demo(demo::Demo),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 impl Command {
@@ -53,6 +56,8 @@ impl Command {
             Command::Merge(command) => command.run(),
             Command::Forget(command) => command.run(),
             Command::Demo(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
         }
     }
 }

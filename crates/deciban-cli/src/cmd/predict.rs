@@ -1,22 +1,24 @@
 //! `deciban predict`: a decision and posteriors for every row.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use deciban::data::Batch;
 use deciban::decision::Costs;
 use deciban::evidence::decibans;
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
+use deciban_data::{Files, Options, Part};
+use deciban_tasks::numbers::number;
+use deciban_tasks::table::exact;
+use deciban_tasks::{Terms, unseen};
 use serde_json::{Map, Value, json};
 
-use crate::args::{DecisionArgs, ReadArgs, open_for_model};
-use crate::output;
+use crate::args::{DecisionArgs, ReadArgs};
+use crate::output::{self, note, tell};
 use crate::progress::Progress;
-use deciban_tasks::Terms;
-use deciban_tasks::table::exact;
 
 /// Decide about new rows: decision and posterior of each class, as CSV
 #[derive(Args)]
@@ -24,6 +26,7 @@ use deciban_tasks::table::exact;
   deciban predict wine.deciban new.csv
   deciban predict wine.deciban new.csv --prior Barolo=0.1 --evidence
   deciban predict cancer.deciban new.csv --costs 'malignant>benign=1000' --reject 0.2
+  deciban predict wine.deciban new.csv --keep id -o decisions.csv
   deciban predict spam.deciban letter.txt inbox
   cat new.csv | deciban predict wine.deciban - --json")]
 pub struct Predict {
@@ -41,6 +44,9 @@ pub struct Predict {
     /// Print one JSON object per row
     #[arg(long)]
     json: bool,
+    /// Carry these columns of the input through, in front of the decision
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    keep: Vec<String>,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -60,15 +66,18 @@ struct Form {
     risk: bool,
     json: bool,
     names: Vec<String>,
-    /// The file of each row, if each is a text of its own.
-    documents: Option<Vec<String>>,
+    /// Whether each row is a text of its own, with the name of its file.
+    documents: bool,
+    /// How many columns are carried through.
+    kept: usize,
 }
 
 impl Predict {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
-        let mut files = open_for_model(&self.data, &self.read, model.schema(), false)?;
-        let form = self.form(model, files.documents()?)?;
+        let options = Options { keep: self.keep.clone(), keep_file: true, ..self.read.options(None) };
+        let mut files = Files::open_as(&self.data, options, model.schema())?;
+        let form = self.form(model, files.documents()?.is_some())?;
         let _progress = Progress::watch(&mut files, "predicting");
         let target = self.output.clone().unwrap_or("standard output".into());
         // The kind alone: the system's word may name the temporary file.
@@ -80,8 +89,8 @@ impl Predict {
                 true => String::new(),
                 false => form.names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(",") + "\n",
             };
-            files.map_in_order(
-                |batch| form.rows(batch),
+            files.map_parts_in_order(
+                |part| form.rows(part),
                 |(text, zero_over_zero)| {
                     undefined += zero_over_zero;
                     let text = std::mem::take(&mut header) + &text;
@@ -98,8 +107,9 @@ impl Predict {
                 file.finish()?;
             }
         }
+        tell(&unseen(&files));
         if undefined > 0 {
-            eprintln!(
+            note!(
                 "warning: rows impossible under every class with a prior above 0: {undefined}; \
                  their posterior is 0/0 and they have no decision"
             );
@@ -107,7 +117,7 @@ impl Predict {
         Ok(())
     }
 
-    fn form(&self, model: Model, documents: Option<Vec<String>>) -> Result<Form> {
+    fn form(&self, model: Model, documents: bool) -> Result<Form> {
         let message = match model {
             Model::Generative(_) => None,
             Model::Logistic(_) | Model::NoisyOr(_) | Model::LeastSquares(_) => {
@@ -119,7 +129,8 @@ impl Predict {
             return Err(Error::parameter("density", message));
         }
         let schema = model.schema();
-        let mut names: Vec<String> = documents.iter().map(|_| "file".to_string()).collect();
+        let mut names: Vec<String> =
+            documents.then(|| "file".to_string()).into_iter().chain(self.keep.clone()).collect();
         names.push("decision".into());
         names.extend(schema.classes().iter().map(|c| format!("p({c})")));
         if self.evidence {
@@ -133,40 +144,49 @@ impl Predict {
         }
         let Terms { prior, costs, has_costs } = self.decision.application()?.to_model(&model)?;
         let (evidence, density, json) = (self.evidence, self.density, self.json);
-        Ok(Form { prior, costs, evidence, density, risk: has_costs, json, names, documents, model })
+        Ok(Form {
+            prior,
+            costs,
+            evidence,
+            density,
+            risk: has_costs,
+            json,
+            names,
+            documents,
+            kept: self.keep.len(),
+            model,
+        })
     }
 }
 
 impl Form {
-    /// The text of a batch's rows, and how many of them have no posterior.
-    fn rows(&self, batch: &Batch<'_>) -> Result<(String, usize)> {
-        let evidence = self.model.evidence(batch)?;
+    /// The text of some rows, and how many of them have no posterior.
+    fn rows(&self, part: &Part<'_>) -> Result<(String, usize)> {
+        let evidence = self.model.evidence(part.batch())?;
         let posterior = evidence.posterior(&self.prior);
         let decisions = posterior.decide(&self.costs);
         let density = if self.density { evidence.log_density(&self.prior) } else { Vec::new() };
         let mut text = String::with_capacity(decisions.len() * 24 * self.names.len());
         for (row, decision) in decisions.iter().enumerate() {
-            let action = decision.action.map_or("", |a| self.costs.actions()[a].as_str());
+            let action = decision.action.map(|a| self.costs.actions()[a].as_str());
             let mut numbers = posterior.row(row);
             if self.evidence {
                 numbers.extend((0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))));
             }
-            // Every document has its name, in the order of the rows.
-            let file = self.documents.as_ref().and_then(|files| files.get(batch.row_number(row) as usize));
             numbers.extend(density.get(row));
             numbers.extend(self.risk.then_some(decision.risk));
+            let file = self.documents.then(|| Cow::from(part.file(row)));
+            let kept = file.into_iter().chain((0..self.kept).map(|place| part.kept(place, row)));
             if self.json {
-                let values = numbers.iter().map(|x| json!(x));
-                let decided = decision.action.map_or(Value::Null, |_| json!(action));
-                let values = file.map(|file| json!(file)).into_iter().chain([decided]).chain(values);
+                let values = kept.map(|cell| json!(cell)).chain([json!(action)]).chain(numbers.into_iter().map(number));
                 let object: Map<String, Value> = self.names.iter().cloned().zip(values).collect();
                 text += &Value::Object(object).to_string();
             } else {
-                if let Some(file) = file {
-                    text += &quoted(file);
+                for cell in kept {
+                    text += &quoted(&cell);
                     text.push(',');
                 }
-                text += &quoted(action);
+                text += &quoted(action.unwrap_or_default());
                 for x in numbers {
                     text.push(',');
                     if !x.is_nan() {

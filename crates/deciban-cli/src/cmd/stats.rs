@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::Result;
 use deciban::learn::options::GENERATIVE;
+use deciban_tasks::{Learning, collect, describe};
 
 use crate::args::{ColumnArgs, GenerativeArgs, ReadArgs};
-use crate::cmd::fit::collect;
-use deciban_tasks::describe;
+use crate::output::{note, tell};
+use crate::progress::Progress;
 
 /// Summarise labelled rows into a statistics file, to merge, forget and fit from
 #[derive(Args)]
@@ -18,7 +19,7 @@ use deciban_tasks::describe;
 
 Statistics hold means and covariances (with --covariance diagonal only variances), never rows.
 Any model of the same columns can be fitted from them. --folds keeps them apart by fold, which
---shrinkage auto and --pooling auto need.")]
+--shrinkage auto and --pooling auto need. Options that do not shape statistics are for `fit`.")]
 pub struct Stats {
     /// Tables: files, globs, or - for standard input
     #[arg(required = true, value_name = "DATA")]
@@ -39,11 +40,19 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(self) -> Result<()> {
-        let options = self.generative.options()?;
-        let (_, statistics, remarks) = collect(&self.data, &self.model, &self.columns, &options, &self.read)?;
+        let request = Learning {
+            model: self.model.clone(),
+            options: self.generative.options()?,
+            sort_classes: self.columns.sorts_classes(&self.read),
+            ..Learning::default()
+        };
+        let mut files = self.columns.open(&self.data, &self.read)?;
+        let progress = Progress::watch(&mut files, "reading");
+        let (statistics, remarks) = collect(&request, &mut files)?;
+        drop(progress);
         statistics.save(&self.output)?;
-        remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        eprint!("{}", describe::statistics(&self.output, &statistics));
+        tell(&remarks);
+        note!("{}", describe::statistics(&self.output, &statistics).trim_end());
         Ok(())
     }
 }

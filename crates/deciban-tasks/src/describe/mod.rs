@@ -1,9 +1,11 @@
 //! Models and statistics in words and tables, whatever their families.
 
+pub mod forms;
 pub mod scores;
 
 use std::path::Path;
 
+use deciban::Result;
 use deciban::calibrate::{Calibration, LlrMap};
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
@@ -395,4 +397,43 @@ pub fn statistics(path: &Path, statistics: &Statistics) -> String {
     let folds = if summary.folds() > 1 { format!(", {} folds", summary.folds()) } else { String::new() };
     let columns = statistics.schema().columns().len();
     format!("{}: {} rows, {columns} columns{folds}\n{table}", path.display(), rows.iter().sum::<f64>())
+}
+
+/// All that `inspect` shows of a model, as data and as text.
+pub struct Description<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The confidence of the intervals of a linear model's weights.
+    pub confidence: f64,
+}
+
+impl Description<'_> {
+    /// For programs.
+    pub fn json(&self) -> Result<Value> {
+        let mut all = match self.model.plain() {
+            Model::Generative(model) => forms::model_json(model)?,
+            Model::Logistic(model) => logistic_json(model, self.confidence),
+            Model::NoisyOr(model) => scores::noisy_or_json(model),
+            Model::LeastSquares(model) => scores::least_squares_json(model),
+            Model::Calibrated(_) => Value::Null, // What is plain has no calibration.
+        };
+        if let Model::Calibrated(model) = self.model {
+            all["calibration"] = calibration_json(model.calibration());
+        }
+        Ok(all)
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let text = match self.model.plain() {
+            Model::Logistic(model) => logistic(model, self.confidence),
+            model => any(model),
+        };
+        match self.model {
+            Model::Calibrated(model) => {
+                format!("{}\n\n{text}", calibration(model.calibration(), model.schema().classes()))
+            }
+            _ => text,
+        }
+    }
 }

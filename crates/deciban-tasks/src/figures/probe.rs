@@ -61,7 +61,10 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
     }
     let shown: Vec<&str> = columns.iter().map(|c| schema.columns()[*c].name.as_str()).collect();
     model.evidence(&batch).map_err(|e| {
-        Error::parameter("columns", format!("the model cannot be looked at in `{}` alone: {e}", shown.join("`, `")))
+        Error::parameter(
+            "columns",
+            format!("the model cannot be looked at in `{}` alone: {}", shown.join("`, `"), e.marked()),
+        )
     })
 }
 

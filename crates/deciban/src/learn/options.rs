@@ -69,6 +69,12 @@ pub const MODELS: &[(&str, &[Group])] = &[
     (LEAST_SQUARES, &[]),
 ];
 
+/// Options that statistics depend on.
+const SHAPING: Group = &["covariance", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];
+
+/// Of several models that take the given options, the first of these.
+const CHOSEN: [&str; 5] = ["gaussian", "multinomial", "naive-bayes", "logistic", NOISY_OR];
+
 /// The models that take an option which not all take.
 pub fn takers(option: &str) -> Vec<&'static str> {
     let takes = |groups: &[Group]| groups.iter().any(|group| group.contains(&option));
@@ -170,31 +176,88 @@ pub enum Seen<'a> {
 }
 
 impl Options {
-    /// The model whose options are given, if any are.
+    /// The options that are not as they are by default, by name.
+    ///
+    /// ```
+    /// use deciban::learn::Options;
+    /// assert_eq!(Options { pca: Some(2), seed: 7, ..Options::default() }.given(), ["pca", "seed"]);
+    /// ```
+    pub fn given(&self) -> Vec<String> {
+        let fields = |options: &Options| match serde_json::to_value(options) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            // Options are a struct of plain values.
+            _ => serde_json::Map::new(),
+        };
+        let plain = fields(&Options::default());
+        fields(self).into_iter().filter(|(name, value)| plain.get(name) != Some(value)).map(|(name, _)| name).collect()
+    }
+
+    /// The model whose options are given, if any are that not all models take.
     pub fn names_model(&self) -> Result<Option<&'static str>> {
-        let plain = Options::default();
-        let linear = self.weight_decay.is_some() || self.solver != plain.solver || self.rate.is_some();
-        let naive = self.joint_numbers || !self.family.is_empty() || !self.bins.is_empty();
-        let shared = self.pseudo_count != plain.pseudo_count
-            || self.refuse_unseen
-            || self.min_count != plain.min_count
-            || self.vocabulary.is_some();
-        if linear || self.no_standardise {
-            return Ok(Some("logistic"));
+        // Any search has folds and a seed.
+        let given: Vec<String> =
+            self.given().into_iter().filter(|o| !takers(o).is_empty() && !FOLDS.contains(&o.as_str())).collect();
+        if given.is_empty() {
+            return Ok(None);
         }
-        if self.effect.is_some() {
-            return Ok(Some(NOISY_OR));
-        }
-        let gaussian = self.covariance.is_some() || self.gaussian() != Gaussian::default() || self.gaussianise;
-        match (naive, self.complement, gaussian, shared) {
-            (true, ..) => Ok(Some("naive-bayes")),
-            (_, true, ..) => Ok(Some("multinomial")),
-            (_, _, true, _) => Ok(Some("gaussian")),
-            (_, _, _, true) => {
-                let message = "say what it is for: §model=naive-bayes, bernoulli, multinomial, table or tree";
-                Err(Error::parameter("pseudo_count", message))
+        let marked = || given.iter().map(|option| format!("§{option}")).collect::<Vec<_>>().join(", ");
+        let able: Vec<&str> = MODELS.iter().map(|(model, _)| *model).filter(|m| self.refusal(m).is_none()).collect();
+        let able: Vec<&str> = able.into_iter().filter(|model| *model != "auto").collect();
+        let shared = [PSEUDO_COUNT, LEVELS, WORDS].concat();
+        match CHOSEN.into_iter().find(|model| able.contains(model)) {
+            _ if able.is_empty() => {
+                Err(Error::Usage(format!("no model takes all of {}: drop one, or give §model", marked())))
             }
-            _ => Ok(None),
+            _ if given.iter().all(|option| shared.contains(&option.as_str())) => {
+                Err(Error::Usage(format!("{}: say for which §model: {}", marked(), able.join(", "))))
+            }
+            model => Ok(model),
+        }
+    }
+
+    /// An error if an option is given that the model does not take: none is ignored.
+    pub fn check(&self, model: &str) -> Result<()> {
+        match self.refusal(model) {
+            Some(message) => Err(Error::Usage(message)),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the model does not take these options.
+    fn refusal(&self, model: &str) -> Option<String> {
+        let given = self.given();
+        let foreign = given.iter().find(|option| {
+            let takers = takers(option);
+            !takers.is_empty() && !takers.contains(&model)
+        });
+        if let Some(option) = foreign {
+            let takers = takers(option).join(", ");
+            return Some(format!("§{option} is not an option of §model={model}, but of {takers}"));
+        }
+        // Naive Bayes takes numbers one by one, unless it has joint numbers.
+        match self.covariance {
+            Some(Structure::Full | Structure::Tied) if model == "naive-bayes" && !self.joint_numbers => {
+                Some("§covariance is of all numbers together: give §joint_numbers with it, or §model=gaussian".into())
+            }
+            _ => None,
+        }
+    }
+
+    /// An error if an option is given that statistics do not depend on: it belongs to the fit.
+    pub fn check_shaping(&self) -> Result<()> {
+        let given = self.given();
+        let later = |option: &&String| !SHAPING.contains(&option.as_str()) && !TEXTS.contains(&option.as_str());
+        if let Some(option) = given.iter().find(later) {
+            return Err(Error::Usage(format!(
+                "§{option} does not shape statistics: give it when a model is fitted from them"
+            )));
+        }
+        match self.covariance {
+            Some(structure) if !matches!(structure, Structure::Full | Structure::Diagonal) => Err(Error::parameter(
+                "covariance",
+                "statistics hold covariances (full) or variances alone (diagonal): give others when a model is fitted",
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -368,7 +431,36 @@ mod tests {
         assert_eq!(named(Options { joint_numbers: true, pca: Some(2), ..Options::default() }), Some("naive-bayes"));
         assert_eq!(named(Options { weight_decay: Some(1.0), ..Options::default() }), Some("logistic"));
         assert_eq!(named(Options { effect: Some("yes".into()), ..Options::default() }), Some("noisy-or"));
+        assert_eq!(named(Options { complement: true, ..Options::default() }), Some("multinomial"));
         assert!(Options { pseudo_count: 0.5, ..Options::default() }.names_model().is_err());
+    }
+
+    #[test]
+    fn no_option_is_ignored() {
+        let refused = |options: &Options, model: &str| options.check(model).unwrap_err().to_string();
+        let tied = Options { covariance: Some(Structure::Tied), ..Options::default() };
+        let both = Options { weight_decay: Some(2.0), ..tied.clone() };
+        assert_eq!(
+            both.names_model().unwrap_err().to_string(),
+            "no model takes all of covariance, weight_decay: drop one, or give model"
+        );
+        assert!(Options { pseudo_count: 2.0, ..tied.clone() }.names_model().is_err());
+        assert!(refused(&tied, "naive-bayes").starts_with("covariance is of all numbers together"));
+        assert!(Options { joint_numbers: true, ..tied.clone() }.check("naive-bayes").is_ok());
+        assert_eq!(
+            refused(&tied, "logistic"),
+            "covariance is not an option of model=logistic, but of gaussian, naive-bayes"
+        );
+        for options in [
+            Options { pseudo_count: 2.0, ..Options::default() },
+            Options { estimator: Estimator::Unbiased, ..Options::default() },
+            Options { pca: Some(2), ..Options::default() },
+            tied,
+        ] {
+            assert!(options.check_shaping().is_err());
+        }
+        let shaped = Options { covariance: Some(Structure::Diagonal), folds: Some(5), ..Options::default() };
+        assert!(shaped.check_shaping().is_ok());
     }
 
     #[test]

@@ -19,9 +19,9 @@ use super::Compare;
 use crate::args::open_for_model;
 use crate::output::say;
 use crate::progress::Progress;
-use deciban_tasks::evaluation::Shown;
 use deciban_tasks::scored::collect;
 use deciban_tasks::table::{Table, count, number, percent};
+use deciban_tasks::{Evaluated, Target};
 
 /// What the evidence of all models together may take.
 const BUDGET: usize = 1 << 30;
@@ -177,19 +177,23 @@ impl Compare {
     /// An object per model, the best first: what `evaluate --json` has, and the differences.
     fn models_json(&self, judged: &[Judged], versus: &[Versus], classes: &[String], costs: &Costs) -> Value {
         let one = |(model, versus): (&Judged, &Versus)| {
-            let two = match classes {
-                [other, target] => Some((target.clone(), other.clone(), Application::of(&model.prior, costs, 1).ok())),
+            let target = match classes {
+                [other, class] => {
+                    let threshold = Application::of(&model.prior, costs, 1).ok();
+                    Some(Target { class: class.clone(), other: other.clone(), threshold })
+                }
                 _ => None,
             };
-            let shown = Shown {
-                evaluation: &model.evaluation,
-                figures: &model.figures,
-                prior: &model.prior,
-                costs: self.decision.has_costs(),
-                two,
+            let evaluated = Evaluated {
+                evaluation: model.evaluation.clone(),
+                figures: model.figures.clone(),
+                prior: model.prior.clone(),
+                has_costs: self.decision.has_costs(),
+                target,
                 confidence: Bootstrap::default().confidence,
+                remarks: Vec::new(),
             };
-            let mut told = shown.json();
+            let mut told = evaluated.json();
             told["model"] = json!(model.file);
             let difference = |d: Difference| json!({ "difference": d.difference, "interval": [d.interval.low, d.interval.high], "p_value": d.p_value });
             told["worse_than_best"] = json!({

@@ -47,11 +47,11 @@ pub fn run(data: Option<PathBuf>) -> Result<()> {
     let mut statistics: Statistics = collector.statistics(&train)?;
     statistics.sort_classes()?;
     drop(progress);
-    eprintln!("one pass over the training images: {:.1} s", started.elapsed().as_secs_f64());
+    crate::output::note!("one pass over the training images: {:.1} s", started.elapsed().as_secs_f64());
 
     let models: Vec<GenerativeModel> = learners.iter().map(|l| l.fit(&statistics)).collect::<Result<_>>()?;
     let errors = error_rates(&models, &folder)?;
-    eprintln!("sixteen models fitted and evaluated: {:.1} s", started.elapsed().as_secs_f64());
+    crate::output::note!("sixteen models fitted and evaluated: {:.1} s", started.elapsed().as_secs_f64());
     let mut table = Table::new(["error rate, %"].into_iter().chain(subspaces.iter().map(|(name, _)| *name)));
     for ((name, _), row) in STRUCTURES.iter().zip(errors.chunks_exact(subspaces.len())) {
         table.row(

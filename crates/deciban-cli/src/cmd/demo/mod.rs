@@ -79,9 +79,10 @@ impl Demo {
             return Ok(());
         };
         let names: Vec<&str> = EXAMPLES.iter().map(|e| e.name).collect();
-        let example = EXAMPLES.iter().find(|e| e.name == name).ok_or_else(|| {
-            Error::parameter("demo", format!("there is no example `{name}`: there are {}", names.join(", ")))
-        })?;
+        let example = EXAMPLES
+            .iter()
+            .find(|e| e.name == name)
+            .ok_or_else(|| Error::Usage(format!("there is no example `{name}`: there are {}", names.join(", "))))?;
         if self.data.is_some() && !TAKE_DATA.contains(&example.name) {
             let message = format!("`{name}` has its data inside: only {} take others", TAKE_DATA.join(", "));
             return Err(Error::parameter("data", message));

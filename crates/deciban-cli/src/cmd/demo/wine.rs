@@ -15,9 +15,9 @@ use deciban::transform::Step;
 use deciban::{Error, Result};
 
 use super::Table as Data;
-use crate::cmd::inspect::forms;
 use crate::output::say;
 use deciban_tasks::describe;
+use deciban_tasks::describe::forms::forms;
 use deciban_tasks::table::{Table, number, percent};
 
 /// 178 wines × 13 measurements: UCI Wine (Forina et al.), CC BY 4.0.

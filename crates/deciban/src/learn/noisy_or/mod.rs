@@ -72,9 +72,10 @@ impl NoisyOr {
         }
         match &self.effect {
             None => Ok(1),
-            Some(name) => schema.class(name).map(|class| class as u32).ok_or_else(|| {
-                Error::parameter("effect", format!("there is no class `{name}`: there are {}", classes.join(", ")))
-            }),
+            Some(name) => schema
+                .class(name)
+                .map(|class| class as u32)
+                .ok_or_else(|| Error::unknown_class("effect", name, classes)),
         }
     }
 }

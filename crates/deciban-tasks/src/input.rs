@@ -1,0 +1,143 @@
+//! [`Input`]: the rows that a task reads, of files or in memory.
+
+use deciban::Result;
+use deciban::data::{Batch, Column};
+use deciban::engine::{Engine, Memory};
+use deciban::learn::Summarise;
+use deciban_data::{Dates, Files, Oddity, Unseen};
+
+/// Rows that tasks read.
+pub trait Input: Engine {
+    /// Applies `map` to batches and hands the results to `emit` in the order of the rows.
+    fn map_in_order<T: Send>(
+        &self,
+        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Lets the rows be read again, finds their classes and puts these in order.
+    fn settle(&mut self) -> Result<Counted>;
+
+    /// Lets the rows be read again.
+    fn make_rereadable(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The columns, whose levels may grow as rows are read.
+    fn columns(&self) -> Result<Vec<Column>> {
+        Ok(self.schema()?.columns().to_vec())
+    }
+
+    /// What dates each column holds, where that is known.
+    fn dates(&self) -> Vec<Option<Dates>> {
+        Vec::new()
+    }
+
+    /// Where the rows come from, for people.
+    fn place(&self) -> Option<String> {
+        None
+    }
+
+    /// What the last run found odd, though it went on.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a look at the first rows finds odd about the cells of columns.
+    fn oddities(&self) -> Vec<Oddity> {
+        Vec::new()
+    }
+
+    /// Cells that hold a level which the model has not seen.
+    fn unseen(&self) -> Vec<Unseen> {
+        Vec::new()
+    }
+
+    /// Rows of classes that the model does not know, which are left out.
+    fn unknown_classes(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+/// How many labelled rows there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counted {
+    /// Their number.
+    pub rows: f64,
+    /// The sum of their weights.
+    pub weight: f64,
+}
+
+impl Counted {
+    /// By a pass over the labels.
+    fn of(engine: &impl Engine) -> Result<Self> {
+        let labels = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        Ok(Counted { rows: labels.rows().iter().sum(), weight: labels.weights().iter().sum() })
+    }
+}
+
+impl Input for Files {
+    fn map_in_order<T: Send>(
+        &self,
+        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        Files::map_in_order(self, map, emit)
+    }
+
+    fn settle(&mut self) -> Result<Counted> {
+        Files::make_rereadable(self)?;
+        let counted = Counted::of(self)?;
+        self.sort_classes()?;
+        Ok(counted)
+    }
+
+    fn make_rereadable(&mut self) -> Result<()> {
+        Files::make_rereadable(self)
+    }
+
+    fn columns(&self) -> Result<Vec<Column>> {
+        Ok(Files::columns(self).to_vec())
+    }
+
+    fn dates(&self) -> Vec<Option<Dates>> {
+        Files::dates(self)
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(match self.first_file() {
+            "-" => "standard input".into(),
+            file => file.into(),
+        })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Files::warnings(self)
+    }
+
+    fn oddities(&self) -> Vec<Oddity> {
+        Files::oddities(self).to_vec()
+    }
+
+    fn unseen(&self) -> Vec<Unseen> {
+        Files::unseen(self)
+    }
+
+    fn unknown_classes(&self) -> Vec<(String, u64)> {
+        Files::unknown_classes(self)
+    }
+}
+
+impl Input for Memory<'_> {
+    fn map_in_order<T: Send>(
+        &self,
+        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        mut emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.sweep(&mut |batch| emit(map(batch)?))
+    }
+
+    fn settle(&mut self) -> Result<Counted> {
+        Counted::of(self)
+    }
+}

@@ -1,0 +1,246 @@
+//! Learning: the model that is asked for, or the best of a search, with its calibration and what a person
+//! should know about the data.
+
+use deciban::calibrate::{CalibratedModel, Method};
+use deciban::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
+use deciban::learn::{Classifier, Generative, LeastSquares, Model, Options, Seen, Statistics};
+use deciban::posterior::Prior;
+use deciban::select::{Candidate, Comparison, CrossValidation, Folds, grid};
+use deciban::{Error, Result};
+
+use crate::application::PriorChoice;
+use crate::crossed::Crossed;
+use crate::input::{Counted, Input};
+use crate::remarks::{Look, Remark};
+
+/// What is to be learned.
+#[derive(Clone, Debug)]
+pub struct Learning {
+    /// The kind of model; `auto` compares several by cross-validation, unless options of one are given.
+    pub model: String,
+    /// The hyper-parameters.
+    pub options: Options,
+    /// The model's default prior.
+    pub prior: PriorChoice,
+    /// Rows that are added to every class for the empirical prior.
+    pub prior_pseudo_count: f64,
+    /// How the evidence is calibrated, from scores by models that have not seen the row.
+    pub calibrate: Option<Method>,
+    /// Whether classes are put in the order of their names.
+    pub sort_classes: bool,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Learning {
+            model: "auto".into(),
+            options: Options::default(),
+            prior: PriorChoice::Empirical,
+            prior_pseudo_count: 0.0,
+            calibrate: None,
+            sort_classes: true,
+        }
+    }
+}
+
+/// What was learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// The model.
+    pub model: Model,
+    /// The kind of model, such as `gaussian`.
+    pub kind: String,
+    /// What it was fitted from, if it was fitted from statistics.
+    pub statistics: Option<Statistics>,
+    /// How the candidates of a search did.
+    pub comparison: Option<Comparison>,
+    /// The calibration that was asked for, and what it did.
+    pub crossed: Option<Crossed>,
+    /// What a person should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// More rows than this are too many for a search to try models that need many passes.
+const MOST_ITERATED: f64 = 2e5;
+
+/// Learns from rows.
+///
+/// ```
+/// use deciban::data::{Batch, Schema};
+/// use deciban::engine::Memory;
+/// use deciban_tasks::{Learning, learn};
+/// let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
+/// let heights = [155.0, 160.0, 162.0, 165.0, 168.0, 168.0, 173.0, 175.0, 178.0, 183.0];
+/// let rows = Batch::new(10).column(&heights[..])?.classes(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1])?;
+/// let request = Learning { model: "gaussian".into(), ..Learning::default() };
+/// let learned = learn(&request, &mut Memory::new(schema, rows)?)?;
+/// assert_eq!(learned.kind, "gaussian");
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
+    let kind = match request.model.as_str() {
+        "auto" => request.options.names_model()?,
+        name => Some(name),
+    };
+    let Some(kind) = kind else { return request.search(input) };
+    request.options.check(kind)?;
+    let is_closed = GENERATIVE.contains(&kind) || kind == LEAST_SQUARES;
+    let (model, statistics, weight, remarks) = match is_closed {
+        true => {
+            let (learner, statistics, remarks) = request.collect(kind, input)?;
+            let weight = statistics.summary().weights().iter().sum();
+            (request.fit(kind, &learner, &statistics)?, Some(statistics), weight, remarks)
+        }
+        false => {
+            let look = Look::new(input)?.remarks(&[]);
+            let Counted { weight, .. } = input.settle()?;
+            let remarks = look.into_iter().chain(Remark::warnings(input.warnings())).collect();
+            let model = request.candidate(kind, input)?.learn(input)?;
+            (model, None, weight, remarks)
+        }
+    };
+    let mut learned = Learned { model, kind: kind.into(), statistics, comparison: None, crossed: None, remarks };
+    learned.model = request.with_prior(learned.model, weight)?;
+    if let Some(method) = request.calibrate {
+        if is_closed {
+            input.settle()?;
+        }
+        let candidate = request.candidate(kind, input)?;
+        request.calibrate(&mut learned, candidate, method, input)?;
+    }
+    learned.warn();
+    Ok(learned)
+}
+
+/// Learns from statistics, which were made before.
+pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Result<Learned> {
+    let kind = match request.model.as_str() {
+        "auto" => kind_of(&statistics),
+        name => name,
+    };
+    if kind == NOISY_OR || LINEAR.iter().any(|(name, _)| *name == kind) {
+        return Err(Error::parameter("model", format!("{kind} learns from rows, not from statistics")));
+    }
+    if request.calibrate.is_some() {
+        return Err(Error::parameter("calibrate", "scores come from rows, not from statistics"));
+    }
+    request.options.check(kind)?;
+    let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
+    let learner = request.options.generative(generative(kind), columns, seen)?;
+    let model = request.fit(kind, &learner, &statistics)?;
+    let weight = statistics.summary().weights().iter().sum();
+    let model = request.with_prior(model, weight)?;
+    let (statistics, kind, remarks) = (Some(statistics), kind.to_string(), Vec::new());
+    Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks })
+}
+
+/// Summarises rows for models of this kind; with remarks about the columns.
+pub fn collect(request: &Learning, input: &mut impl Input) -> Result<(Statistics, Vec<Remark>)> {
+    request.options.check(&request.model)?;
+    request.options.check_shaping()?;
+    let (_, statistics, remarks) = request.collect(&request.model, input)?;
+    Ok((statistics, remarks))
+}
+
+/// The generative model whose statistics a kind is fitted from.
+fn generative(kind: &str) -> &str {
+    if kind == LEAST_SQUARES { "gaussian" } else { kind }
+}
+
+/// The kind of model that statistics were made for.
+fn kind_of(statistics: &Statistics) -> &'static str {
+    let families: Vec<&str> = statistics.blocks().iter().map(|block| block.family.name()).collect();
+    let only = GENERATIVE.into_iter().find(|name| families.iter().all(|family| family == name));
+    only.unwrap_or("naive-bayes")
+}
+
+impl Learning {
+    fn collect(&self, kind: &str, input: &mut impl Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
+        let (columns, look) = (input.columns()?, Look::new(input)?);
+        let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles))?;
+        let mut remarks = look.remarks(&self.options.spiked(kind, &columns, &look.profiles)?);
+        if learner.needs_two_passes() {
+            input.make_rereadable()?;
+        }
+        let mut statistics = learner.statistics(input)?;
+        remarks.extend(Remark::warnings(input.warnings()));
+        if self.sort_classes {
+            statistics.sort_classes()?;
+        }
+        Ok((learner, statistics, remarks))
+    }
+
+    fn fit(&self, kind: &str, learner: &Generative, statistics: &Statistics) -> Result<Model> {
+        match kind {
+            LEAST_SQUARES => LeastSquares.fit(statistics).map(Model::LeastSquares),
+            _ => learner.fit(statistics).map(Model::Generative),
+        }
+    }
+
+    /// How the model is learned from rows whose classes are known.
+    fn candidate(&self, kind: &str, input: &impl Input) -> Result<Candidate> {
+        let (columns, profiles) = (input.columns()?, input.profiles()?);
+        let recipe = self.options.recipe(kind, &columns, Seen::Rows(&profiles))?;
+        Ok(Candidate { name: kind.into(), recipe })
+    }
+
+    /// Compares several models and learns the best.
+    fn search(&self, input: &mut impl Input) -> Result<Learned> {
+        let mut remarks = Look::new(input)?.remarks(&[]);
+        let Counted { rows, weight } = input.settle()?;
+        remarks.extend(Remark::warnings(input.warnings()));
+        let schema = input.schema()?;
+        let mut candidates = grid::quick(input)?;
+        if rows > MOST_ITERATED {
+            candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
+            remarks.push(Remark::note("the rows are many: models that need more than two passes were not tried"));
+        }
+        let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
+        // A calibration that is asked for is put on what wins without one.
+        let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
+        let comparison = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
+        let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
+        let model = self.with_prior(comparison.refit(best, &candidates, input)?, weight)?;
+        let candidate = candidates[best.candidate].clone();
+        // Names of candidates begin with the kind of model.
+        let kind = best.name.split([' ', ',']).next().unwrap_or_default().to_string();
+        let mut learned =
+            Learned { model, kind, statistics: None, comparison: Some(comparison), crossed: None, remarks };
+        if let Some(method) = self.calibrate {
+            self.calibrate(&mut learned, candidate, method, input)?;
+        }
+        learned.warn();
+        Ok(learned)
+    }
+
+    /// Puts a calibration on a model, by cross-validation of its recipe.
+    fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &impl Input) -> Result<()> {
+        let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
+        let crossed = Crossed::new(input, candidate, method, folds)?;
+        to.model = Model::Calibrated(CalibratedModel::new(to.model.clone(), crossed.map.clone())?);
+        to.crossed = Some(crossed);
+        Ok(())
+    }
+
+    /// The model with its default prior, if `weight` rows are behind it.
+    fn with_prior(&self, model: Model, weight: f64) -> Result<Model> {
+        if self.prior_pseudo_count != 0.0 && self.prior == PriorChoice::Uniform {
+            return Err(Error::parameter("prior_pseudo_count", "a uniform prior has no rows to add to"));
+        }
+        let empirical: Prior = model.empirical().with_pseudo_count(weight, self.prior_pseudo_count)?;
+        let prior = self.prior.resolve(model.schema(), &empirical, &empirical)?;
+        model.with_prior(prior)
+    }
+}
+
+impl Learned {
+    /// Adds what a person must know about a fit that did not end well.
+    fn warn(&mut self) {
+        let warning = match self.model.plain() {
+            Model::Logistic(model) => crate::describe::logistic_warning(model.fit()),
+            Model::NoisyOr(model) => crate::describe::scores::noisy_or_warning(model.fit()),
+            _ => None,
+        };
+        self.remarks.extend(warning.map(Remark::warning));
+    }
+}
