@@ -62,7 +62,10 @@ impl LogLinear {
             }
             (AnyDensity::Categorical(density), _) => self.take(density.parameters(columns), |p| (p.ln(), 0.0)),
             (AnyDensity::Bernoulli(density), _) => {
-                self.take(density.parameters(columns), |p| (p.ln() - (-p).ln_1p(), (-p).ln_1p()))
+                for (name, logs) in density.log_parameters(columns) {
+                    self.constants.iter_mut().zip(&logs).for_each(|(constant, [_, absent])| *constant += absent);
+                    self.weights.push((name, logs.iter().map(|[present, absent]| present - absent).collect()));
+                }
             }
             (AnyDensity::Multinomial(_), AnyFamily::Multinomial(family)) if family.normalise => {
                 return refuse("normalised counts are not linear in the counts");

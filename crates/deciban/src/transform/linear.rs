@@ -182,6 +182,14 @@ impl Linear {
         }
     }
 
+    /// ln of the scale of each column where columns map to columns; none for a projection.
+    pub fn log_scales(&self) -> Vec<f64> {
+        match &self.map {
+            Map::Scale(scale) => scale.iter().map(|s| s.ln()).collect(),
+            Map::Project(_) => Vec::new(),
+        }
+    }
+
     /// W, as a matrix, and the centre c.
     pub fn parts(&self) -> (Matrix, &[f64]) {
         match &self.map {

@@ -157,6 +157,19 @@ impl BernoulliDensity {
     }
 }
 
+impl BernoulliDensity {
+    /// The name of each column or word, with ln p and ln(1 − p) of each class: from p itself, which is rounded, the
+    /// second could not be had where p is near 1.
+    pub(crate) fn log_parameters(&self, columns: &[Column]) -> Vec<(String, Vec<[f64; 2]>)> {
+        let rows = self.parameters(columns).into_iter().flat_map(|table| table.rows);
+        let terms = (0..self.terms()).filter(|&j| !self.is_left_out(j));
+        let logs = |j: usize| (0..self.classes).map(move |c| j * self.classes + c);
+        rows.zip(terms)
+            .map(|((name, _), j)| (name, logs(j).map(|i| [self.log_present[i], self.log_absent[i]]).collect()))
+            .collect()
+    }
+}
+
 impl Density for BernoulliDensity {
     fn classes(&self) -> usize {
         self.classes

@@ -211,11 +211,14 @@ impl GaussianDensity {
         for linear in &self.chain {
             rows = rows.map(linear);
         }
-        let volume: f64 = self.chain.iter().map(Linear::log_determinant).sum();
         let (mean, factor) = (&self.means[class], self.factor(class));
         let columns = rows.columns().swap_remove(0);
         let cells: f64 = columns.weight().iter().sum();
-        let constant = volume * cells / mean.len() as f64 - 0.5 * cells * TAU.ln();
+        // A column counts as often as it has cells.
+        let of_map =
+            |linear: &Linear| -> f64 { linear.log_scales().iter().zip(columns.weight()).map(|(s, w)| s * w).sum() };
+        let volume: f64 = self.chain.iter().map(of_map).sum();
+        let constant = volume - 0.5 * cells * TAU.ln();
         let rest = match (factor, &rows) {
             (Factor::Lower(scaled), Prepared::Full(moments)) => {
                 let m = &moments[0];

@@ -29,20 +29,19 @@ pub fn held_out(
         return Err(Error::parameter("shrinkage", "give numbers to compare"));
     };
     let (mut train, mut held) = (family.prepare(train)?, family.prepare(held)?);
-    let mut volume = 0.0;
+    let mut log_scales = vec![0.0; train.width()];
     for step in &family.steps {
         let linear = train.fit_step(step, columns)?;
         if !linear.is_columnwise() {
             return Ok(None);
         }
-        volume += linear.log_determinant();
+        log_scales.iter_mut().zip(linear.log_scales()).for_each(|(sum, s)| *sum += s);
         (train, held) = (train.map(&linear), held.map(&linear));
     }
-    // What does not depend on the covariances: the factors 2π and the change of units.
-    let constant = |m: &ColumnMoments| {
-        let cells: f64 = m.weight().iter().sum();
-        volume * cells / m.width().max(1) as f64 - 0.5 * cells * TAU.ln()
-    };
+    // What does not depend on the covariances: the factors 2π and the change of units, of each column as often as
+    // it has cells.
+    let constant =
+        |m: &ColumnMoments| -> f64 { m.weight().iter().zip(&log_scales).map(|(w, s)| w * (s - 0.5 * TAU.ln())).sum() };
     let constant: f64 = held.columns().iter().map(constant).sum();
     let plain = family.sparse_precision == 0.0 && family.covariance.is_full();
     let spectra = match (&train, &held) {

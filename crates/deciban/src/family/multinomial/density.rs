@@ -104,7 +104,8 @@ impl MultinomialDensity {
     }
 
     /// Where some counts are missing, the others are tokens that were drawn from the words that were
-    /// looked for: each has the probability θ_j/(1 − Σ_missing θ).
+    /// looked for: each has the probability θ_j/Σ_present θ. (1 − Σ_missing θ would cancel where nearly all are
+    /// missing.)
     fn renormalise(&self, tile: &Tile, out: &mut Tile) {
         if self.complement || tile.first_not_finite().is_none() {
             return;
@@ -113,8 +114,8 @@ impl MultinomialDensity {
             let cells = || (0..tile.width()).map(|j| (j, tile.column(j)[i]));
             let total: f64 = cells().map(|(_, x)| x).filter(|x| !x.is_nan()).sum();
             for c in 0..self.classes {
-                let missing = cells().filter(|(_, x)| x.is_nan()).map(|(j, _)| self.weights(j)[c].exp());
-                let rest = 1.0 - missing.sum::<f64>();
+                let present = cells().filter(|(_, x)| !x.is_nan()).map(|(j, _)| self.weights(j)[c].exp());
+                let rest = present.sum::<f64>();
                 // Otherwise what was looked for is impossible in this class, and scored so.
                 if total > 0.0 && rest > 0.0 {
                     out.column_mut(c)[i] -= total * rest.ln();
