@@ -7,6 +7,8 @@
 //!
 //! where C_miss = C[0][1] − C[1][1], C_fa = C[1][0] − C[0][0], and π̃ is the effective prior.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::posterior::{Posterior, Prior};
 
@@ -23,10 +25,49 @@ use crate::posterior::{Posterior, Prior};
 /// assert_eq!((costs.actions()[action].as_str(), cost), ("treat", 0.99));
 /// # Ok::<(), deciban::Error>(())
 /// ```
+///
+/// Zero-one costs take no room and no time for pairs of classes, however many classes there are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     actions: Vec<String>,
-    matrix: Vec<Vec<f64>>,
+    classes: usize,
+    rows: Vec<Row>,
+}
+
+/// What an action costs for each true class. A row has one form only, so equal costs compare as equal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Row {
+    /// 0 for this class, 1 for every other.
+    ZeroOne(usize),
+    /// A number for each class.
+    Each(Vec<f64>),
+}
+
+impl Row {
+    fn new(costs: Vec<f64>) -> Self {
+        let mut zeros = costs.iter().enumerate().filter(|(_, c)| **c == 0.0).map(|(k, _)| k);
+        match (zeros.next(), zeros.next()) {
+            (Some(own), None) if costs.iter().enumerate().all(|(k, c)| k == own || *c == 1.0) => Row::ZeroOne(own),
+            _ => Row::Each(costs),
+        }
+    }
+
+    fn cost(&self, class: usize) -> f64 {
+        match self {
+            Row::ZeroOne(own) => f64::from(u8::from(*own != class)),
+            Row::Each(costs) => costs[class],
+        }
+    }
+
+    /// Σₖ cost(k) pₖ; 0 · NaN is 0.
+    fn expected(&self, posterior: &[f64]) -> f64 {
+        let positive = |p: &f64| if *p > 0.0 { *p } else { 0.0 };
+        match self {
+            Row::ZeroOne(own) => posterior.iter().enumerate().filter(|(k, _)| k != own).map(|(_, p)| positive(p)).sum(),
+            Row::Each(costs) => costs.iter().zip(posterior).map(|(c, p)| c * positive(p)).sum(),
+        }
+    }
 }
 
 impl Costs {
@@ -43,22 +84,26 @@ impl Costs {
         if let Some(twice) = actions.iter().find(|a| !seen.insert(a.as_str())) {
             return Err(Error::Costs(format!("there are two actions named `{twice}`")));
         }
-        Ok(Costs { actions, matrix })
+        Ok(Costs { actions, classes, rows: matrix.into_iter().map(Row::new).collect() })
     }
 
     /// One action per class, 0 for the right one and 1 for every other.
     pub fn zero_one(classes: &[String]) -> Self {
-        let k = classes.len();
-        let row = |a: usize| (0..k).map(|c| if a == c { 0.0 } else { 1.0 }).collect();
-        Costs { actions: classes.to_vec(), matrix: (0..k).map(row).collect() }
+        let rows = (0..classes.len()).map(Row::ZeroOne).collect();
+        Costs { actions: classes.to_vec(), classes: classes.len(), rows }
     }
 
     /// One more action, `reject`, that costs the same whatever is true.
     pub fn with_reject(mut self, cost: f64) -> Result<Self> {
-        let classes = self.matrix[0].len();
+        if self.actions.iter().any(|action| action == "reject") {
+            return Err(Error::Costs("there are two actions named `reject`".into()));
+        }
+        if !cost.is_finite() {
+            return Err(Error::Costs("every cost must be a finite number".into()));
+        }
         self.actions.push("reject".into());
-        self.matrix.push(vec![cost; classes]);
-        Costs::new(self.actions, self.matrix)
+        self.rows.push(Row::new(vec![cost; self.classes]));
+        Ok(self)
     }
 
     /// Sets the cost of an action when a class is true.
@@ -66,7 +111,9 @@ impl Costs {
         if !cost.is_finite() {
             return Err(Error::Costs("every cost must be a finite number".into()));
         }
-        self.matrix[action][class] = cost;
+        let mut costs: Vec<f64> = (0..self.classes).map(|k| self.cost(action, k)).collect();
+        costs[class] = cost;
+        self.rows[action] = Row::new(costs);
         Ok(())
     }
 
@@ -77,30 +124,63 @@ impl Costs {
 
     /// The cost of an action when a class is true.
     pub fn cost(&self, action: usize, class: usize) -> f64 {
-        self.matrix[action][class]
+        self.rows[action].cost(class)
     }
 
     /// The number of classes.
     pub fn classes(&self) -> usize {
-        self.matrix[0].len()
+        self.classes
     }
 
     /// The expected cost of each action.
     pub fn expected(&self, posterior: &[f64]) -> Vec<f64> {
-        let product = |row: &Vec<f64>| row.iter().zip(posterior).map(|(c, p)| if *p > 0.0 { c * p } else { 0.0 }).sum();
-        self.matrix.iter().map(product).collect()
+        self.rows.iter().map(|row| row.expected(posterior)).collect()
     }
 
     /// The action of least expected cost (the first of equals), and that cost.
     pub fn best(&self, posterior: &[f64]) -> (usize, f64) {
-        let expected = self.expected(posterior);
-        // There is at least one action.
-        let best = (0..expected.len()).reduce(|a, b| if expected[b] < expected[a] { b } else { a }).unwrap_or(0);
-        (best, expected[best])
+        // Of zero-one actions the one for the most probable class is best: only its cost is summed.
+        let (mut most, mut zero_one) = (f64::NEG_INFINITY, None);
+        let mut best = (0, f64::INFINITY);
+        for (action, row) in self.rows.iter().enumerate() {
+            match row {
+                Row::ZeroOne(own) if posterior[*own] > most => (most, zero_one) = (posterior[*own], Some(action)),
+                Row::ZeroOne(_) => {}
+                Row::Each(_) => {
+                    let cost = row.expected(posterior);
+                    if cost < best.1 {
+                        best = (action, cost);
+                    }
+                }
+            }
+        }
+        let Some(action) = zero_one else { return best };
+        let cost = self.rows[action].expected(posterior);
+        if cost < best.1 || (cost == best.1 && action < best.0) { (action, cost) } else { best }
+    }
+
+    /// The costs in a form that takes no room for zero-one actions.
+    pub(crate) fn parts(&self) -> impl Serialize + '_ {
+        (&self.actions, self.classes, &self.rows)
+    }
+
+    /// Costs from their [`parts`](Costs::parts), as serialised.
+    pub(crate) fn from_parts(parts: serde_json::Value) -> Result<Self> {
+        let wrong = || Error::Costs("the stored costs are not a matrix".into());
+        let (actions, classes, rows): (Vec<String>, usize, Vec<Row>) =
+            serde_json::from_value(parts).map_err(|_| wrong())?;
+        let fits = |row: &Row| match row {
+            Row::ZeroOne(own) => *own < classes,
+            Row::Each(costs) => costs.len() == classes && costs.iter().all(|c| c.is_finite()),
+        };
+        match !rows.is_empty() && actions.len() == rows.len() && rows.iter().all(fits) {
+            true => Ok(Costs { actions, classes, rows }),
+            false => Err(wrong()),
+        }
     }
 
     fn two_by_two(&self) -> Result<(f64, f64)> {
-        if self.matrix.len() != 2 || self.classes() != 2 {
+        if self.rows.len() != 2 || self.classes != 2 {
             return Err(Error::Costs("a threshold needs two classes and two actions".into()));
         }
         let (miss, false_alarm) = (self.cost(0, 1) - self.cost(1, 1), self.cost(1, 0) - self.cost(0, 0));
@@ -137,16 +217,16 @@ pub struct Action {
 impl Posterior {
     /// The best action for each row.
     pub fn decide(&self, costs: &Costs) -> Vec<Action> {
-        (0..self.rows())
-            .map(|row| {
-                let posterior = self.row(row);
-                if posterior[0].is_nan() {
-                    return Action { action: None, risk: f64::NAN };
-                }
-                let (action, risk) = costs.best(&posterior);
-                Action { action: Some(action), risk }
-            })
-            .collect()
+        let mut posterior = vec![0.0; self.classes()];
+        let mut decide = |row: usize| {
+            if self.log_row(row)[0].is_nan() {
+                return Action { action: None, risk: f64::NAN };
+            }
+            posterior.iter_mut().zip(self.log_row(row)).for_each(|(p, x)| *p = x.exp());
+            let (action, risk) = costs.best(&posterior);
+            Action { action: Some(action), risk }
+        };
+        (0..self.rows()).map(&mut decide).collect()
     }
 }
 
@@ -183,5 +263,28 @@ mod tests {
         assert_eq!((decide(0.95).as_str(), decide(0.6).as_str(), decide(0.05).as_str()), ("a", "reject", "b"));
         assert!(costs.llr_threshold(&Prior::uniform(2)).is_err());
         assert!(costs.with_reject(0.2).is_err());
+    }
+
+    /// What zero-one actions cost is not looked up in a matrix: it is what a matrix would say.
+    #[test]
+    fn zero_one_costs_are_those_of_their_matrix() {
+        let names = ["a", "b", "c"].map(String::from).to_vec();
+        let dense = |a: usize| (0..3).map(|k| f64::from(u8::from(a != k))).collect::<Vec<f64>>();
+        let matrix: Vec<Vec<f64>> = (0..3).map(dense).collect();
+        assert_eq!(Costs::zero_one(&names), Costs::new(names.clone(), matrix).unwrap());
+        let mut costs = Costs::zero_one(&names).with_reject(0.4).unwrap();
+        costs.set(2, 0, 5.0).unwrap();
+        for p in [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.0, 0.35, 0.65], [0.4, 0.4, 0.2], [0.25, 0.25, 0.5]] {
+            let all: Vec<f64> = (0..4).map(|a| (0..3).map(|k| costs.cost(a, k) * p[k]).sum()).collect();
+            let least = (0..4).reduce(|a, b| if all[b] < all[a] { b } else { a }).unwrap();
+            let (action, cost) = costs.best(&p);
+            assert_eq!((action, costs.expected(&p)), (least, all.clone()), "{p:?}");
+            assert!((cost - all[least]).abs() < 1e-16);
+        }
+        costs.set(2, 0, 1.0).unwrap();
+        assert_eq!(costs, Costs::zero_one(&names).with_reject(0.4).unwrap());
+        let again = Costs::from_parts(serde_json::to_value(costs.parts()).unwrap()).unwrap();
+        assert_eq!(costs, again);
+        assert!(Costs::from_parts(serde_json::json!([["a"], 2, [7]])).is_err());
     }
 }

@@ -4,7 +4,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::evidence::Evidence;
 use crate::numerics::log_sum_exp;
 
 /// A distribution over the classes, plugged in after scoring.
@@ -117,11 +116,12 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    pub(crate) fn new(evidence: &Evidence, prior: &Prior) -> Self {
+    /// Of rows of evidence, one after the other.
+    pub(crate) fn new(evidence: &[f64], prior: &Prior) -> Self {
         const CHUNK: usize = 1024;
         let classes = prior.classes();
         let log_prior: Vec<f64> = prior.probabilities.iter().map(|p| p.ln()).collect();
-        let mut log_values = evidence.values().to_vec();
+        let mut log_values = evidence.to_vec();
         log_values.par_chunks_mut(CHUNK * classes).for_each(|rows| {
             for row in rows.chunks_exact_mut(classes) {
                 for (value, p) in row.iter_mut().zip(&log_prior) {
@@ -189,6 +189,7 @@ fn most_probable(p: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::Evidence;
 
     #[test]
     fn the_threshold_moves_with_the_prior() {

@@ -168,3 +168,175 @@ fn a_fitted_model_knows_how_often_it_errs() {
     assert!((found.error_rate() - closed).abs() < 0.008, "{} {closed}", found.error_rate());
     assert!((stated - closed).abs() < 0.005, "{stated} {closed}");
 }
+
+mod expectation {
+    //! What a model expects of its own decisions, against closed forms.
+
+    use deciban::data::{Batch, Column, Kind, Schema};
+    use deciban::decision::Costs;
+    use deciban::engine::Memory;
+    use deciban::evaluate::{By, Expected, Sampling, expected};
+    use deciban::family::AnyFamily;
+    use deciban::family::gaussian::{Gaussian, Structure};
+    use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes};
+    use deciban::numerics::normal_cdf;
+    use deciban::posterior::Prior;
+
+    /// Gaussians of standard deviation `sd` at these means, from two rows each.
+    fn gaussians(means: &[f64], sd: f64, family: Gaussian) -> Model {
+        let x: Vec<f64> = means.iter().flat_map(|m| [m - sd, m + sd]).collect();
+        let labels: Vec<u32> = (0..means.len() as u32).flat_map(|k| [k, k]).collect();
+        let names: Vec<String> = (0..means.len()).map(|k| format!("c{k}")).collect();
+        let schema = Schema::numbers(&["x".to_string()], "class", &names).unwrap();
+        let rows = Batch::new(x.len()).column(&x[..]).unwrap().classes(&labels).unwrap();
+        let learner = Generative::gaussian(schema.columns(), family).unwrap();
+        Model::Generative(learner.learn(&Memory::new(schema, rows).unwrap()).unwrap())
+    }
+
+    fn tied() -> Gaussian {
+        Gaussian { covariance: Structure::Tied, ..Gaussian::default() }
+    }
+
+    fn of(model: &Model, prior: &Prior, costs: &Costs) -> Expected {
+        expected(model, prior, costs, Sampling::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn close(found: f64, wanted: f64, tolerance: f64) {
+        assert!((found - wanted).abs() < tolerance, "{found}, not {wanted}");
+    }
+
+    #[test]
+    fn two_gaussians_of_equal_variance() {
+        for (means, sd) in [([0.0, 2.0], 1.0), ([-1e6, 1e6], 0.7e6), ([5.0, 5.001], 0.01), ([0.0, 30.0], 1.0)] {
+            let model = gaussians(&means, sd, tied());
+            let d = (means[1] - means[0]) / sd;
+            for p in [0.5, 0.1, 0.999] {
+                let prior = Prior::new(&[1.0 - p, p]).unwrap();
+                // Φ(−d/2 ∓ ℓ/d) with ℓ the prior log-odds.
+                let odds = (p / (1.0 - p)).ln();
+                let [miss, false_alarm] = [normal_cdf(-d / 2.0 - odds / d), normal_cdf(-d / 2.0 + odds / d)];
+                let found = of(&model, &prior, &Costs::zero_one(model.schema().classes()));
+                assert_eq!(found.by, By::Quadrature);
+                close(found.error_rate, p * miss + (1.0 - p) * false_alarm, 1e-9);
+                close(found.expected_cost, found.error_rate, 1e-12);
+                assert_eq!(found.rejected, 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn costs_and_rejections() {
+        let model = gaussians(&[0.0, 2.0], 1.0, tied());
+        let names = model.schema().classes().to_vec();
+        let prior = Prior::uniform(2);
+        // A miss costs 20: the threshold on the LLR 2x − 2 is −ln 20.
+        let mut costs = Costs::zero_one(&names);
+        costs.set(0, 1, 20.0).unwrap();
+        let t = (2.0 - 20f64.ln()) / 2.0;
+        let found = of(&model, &prior, &costs);
+        let [false_alarm, miss] = [normal_cdf(-t), normal_cdf(t - 2.0)];
+        close(found.error_rate, 0.5 * (false_alarm + miss), 1e-9);
+        close(found.expected_cost, 0.5 * (false_alarm + 20.0 * miss), 1e-9);
+        // Rejected where neither class has 90 %: |LLR| < ln 9.
+        let found = of(&model, &prior, &Costs::zero_one(&names).with_reject(0.1).unwrap());
+        let [low, high] = [1.0 - 9f64.ln() / 2.0, 1.0 + 9f64.ln() / 2.0];
+        let rejected = 0.5 * (normal_cdf(high) - normal_cdf(low) + normal_cdf(high - 2.0) - normal_cdf(low - 2.0));
+        let wrong = 0.5 * (normal_cdf(-high) + normal_cdf(low - 2.0));
+        close(found.rejected, rejected, 1e-9);
+        close(found.error_rate, wrong, 1e-9);
+        close(found.expected_cost, wrong + 0.1 * rejected, 1e-9);
+    }
+
+    #[test]
+    fn many_gaussians_and_heavy_tails() {
+        // Five in a row, two apart: only the outer ones err on one side.
+        let model = gaussians(&[0.0, 2.0, 4.0, 6.0, 8.0], 1.0, tied());
+        let found = of(&model, &Prior::uniform(5), &Costs::zero_one(model.schema().classes()));
+        close(found.error_rate, 8.0 / 5.0 * normal_cdf(-1.0), 1e-9);
+        // Student densities have the mass 1 too, and err more.
+        let bayes = Gaussian { estimator: deciban::family::gaussian::Estimator::Bayes, ..tied() };
+        let model = gaussians(&[0.0, 2.0, 4.0, 6.0, 8.0], 1.0, bayes);
+        let wide = of(&model, &Prior::uniform(5), &Costs::zero_one(model.schema().classes()));
+        assert!(wide.by == By::Quadrature && wide.error_rate > found.error_rate, "{wide:?}");
+    }
+
+    /// Waiting times of mean 1 and 4: p₀ = e^−x, p₁ = e^(−x/4)/4 cross at x = (4/3) ln 4.
+    #[test]
+    fn waiting_times() {
+        let schema = Schema::numbers(&["x"], "class", &["short", "long"]).unwrap();
+        let x = [0.5, 1.5, 2.0, 6.0];
+        let rows = Batch::new(4).column(&x[..]).unwrap().classes(&[0, 0, 1, 1]).unwrap();
+        let mut bayes = NaiveBayes::default();
+        bayes.every_number(schema.columns(), &AnyFamily::named("exponential").unwrap());
+        let learner = Generative::of_blocks(bayes.blocks(schema.columns()).unwrap());
+        let model = Model::Generative(learner.learn(&Memory::new(schema, rows).unwrap()).unwrap());
+        let found = of(&model, &Prior::uniform(2), &Costs::zero_one(model.schema().classes()));
+        let t = 4.0 / 3.0 * 4f64.ln();
+        assert_eq!(found.by, By::Quadrature);
+        close(found.error_rate, 0.5 * ((-t).exp() + 1.0 - (-t / 4.0).exp()), 1e-9);
+    }
+
+    /// Categories are summed: by hand, for two columns that are independent given the class.
+    #[test]
+    fn categories_are_summed() {
+        let category = |name: &str, levels: &[&str]| Column {
+            name: name.into(),
+            kind: Kind::Category,
+            levels: levels.iter().map(|l| l.to_string()).collect(),
+        };
+        let columns = vec![category("fur", &["short", "long"]), category("eyes", &["blue", "green", "brown"])];
+        let schema = Schema::new(columns, "cat", ["siamese", "persian"].map(String::from).to_vec()).unwrap();
+        let (fur, eyes) = ([0, 0, 0, 1, 1, 1, 0, 1], [0, 0, 1, 2, 1, 2, 2, 0]);
+        let labels = [0, 0, 0, 0, 1, 1, 1, 1];
+        let rows = Batch::new(8).codes(&fur).unwrap().codes(&eyes).unwrap().classes(&labels).unwrap();
+        let bayes = NaiveBayes { pseudo_count: 1.0, ..NaiveBayes::default() };
+        let learner = Generative::of_blocks(bayes.blocks(schema.columns()).unwrap());
+        let model = Model::Generative(learner.learn(&Memory::new(schema, rows).unwrap()).unwrap());
+        let prior = Prior::new(&[0.3, 0.7]).unwrap();
+        // Of each class and column, (count + 1)/(4 + levels).
+        let share = |class: u32, codes: &[u32], level: u32, levels: f64| {
+            let count = (0..8).filter(|&i| labels[i] == class && codes[i] == level).count() as f64;
+            (count + 1.0) / (4.0 + levels)
+        };
+        let mut wanted = 0.0;
+        for f in 0..2 {
+            for e in 0..3 {
+                let joint = [0, 1]
+                    .map(|k| prior.probabilities()[k as usize] * share(k, &fur, f, 2.0) * share(k, &eyes, e, 3.0));
+                wanted += joint[0].min(joint[1]);
+            }
+        }
+        let found = of(&model, &prior, &Costs::zero_one(model.schema().classes()));
+        assert_eq!(found.by, By::Sum);
+        close(found.error_rate, wanted, 1e-13);
+    }
+
+    /// Two numbers are sampled: d is the distance of the means, and the error Φ(−d/2).
+    #[test]
+    fn more_columns_are_sampled() {
+        let schema = Schema::numbers(&["x", "y"], "class", &["a", "b"]).unwrap();
+        let x = [-1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 1.0, 1.0, 3.0, 1.0, 2.0, 2.0, 2.0, 0.0];
+        let rows = Batch::new(8).row_major(&x[..], 2).unwrap().classes(&[0, 0, 0, 0, 1, 1, 1, 1]).unwrap();
+        let learner = Generative::gaussian(schema.columns(), tied()).unwrap();
+        let engine = Memory::new(schema.clone(), rows).unwrap();
+        let model = Model::Generative(learner.learn(&engine).unwrap());
+        let costs = Costs::zero_one(model.schema().classes());
+        // Variances of ½, means 2 and 1 apart: d² = (4 + 1)/½.
+        let wanted = normal_cdf(-10f64.sqrt() / 2.0);
+        let found = of(&model, &Prior::uniform(2), &costs);
+        let By::Sampling { rows, error_rate_error, .. } = found.by else { panic!("{found:?}") };
+        assert!(rows == 20_000 && error_rate_error < 1e-3, "{found:?}");
+        close(found.error_rate, wanted, 4.0 * error_rate_error);
+        // The same for any number of threads, another for another seed.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(|| of(&model, &Prior::uniform(2), &costs)), found);
+        let other = expected(&model, &Prior::uniform(2), &costs, Sampling { seed: 1, ..Sampling::default() }).unwrap();
+        assert_ne!(other, found);
+        let text = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Expected>(&text).unwrap(), found);
+        // A linear model has no density to expect by.
+        let linear = Model::Logistic(Logistic::default().learn(&engine).unwrap());
+        assert!(expected(&linear, &Prior::uniform(2), &costs, Sampling::default()).is_err());
+    }
+}

@@ -37,7 +37,8 @@ impl Trials {
 
     /// The least Cllr that a rising map of the LLRs can have, in bits.
     pub fn min_cllr(&self) -> f64 {
-        cllr(self.pools().iter().map(|p| (p.llr, p.target, p.other)))
+        // What is best up to rounding is not above what there is.
+        cllr(self.pools().iter().map(|p| (p.llr, p.target, p.other))).min(self.cllr())
     }
 }
 

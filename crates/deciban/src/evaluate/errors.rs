@@ -9,17 +9,30 @@
 //! with n the weight of rows of class k, d of rows decided for it and t of those that are both.
 //! Everything is additive, so streams are evaluated as they pass.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::reliability::Reliability;
 use super::trials::check_weights;
 use crate::decision::{Action, Costs};
 use crate::error::{Error, Result};
-use crate::posterior::Posterior;
+use crate::evidence::Evidence;
+use crate::posterior::{Posterior, Prior};
+
+/// Above so many cells the confusion of all pairs of classes is not kept: 8 MiB.
+const MOST_CELLS: usize = 1 << 20;
 
 /// Sums over evaluated rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     classes: Vec<String>,
     actions: Vec<String>,
+    /// The class that each action decides for.
+    class_of: Vec<Option<u32>>,
+    /// The action that decides for each class.
+    action_of: Vec<Option<u32>>,
     rows: usize,
     weight: f64,
     log_loss: f64,
@@ -28,8 +41,12 @@ pub struct Evaluation {
     undefined: usize,
     /// The weight of rows that have a posterior.
     defined: f64,
-    /// `confusion[true][decided]`; the last column counts rows without a decision.
-    confusion: Vec<Vec<f64>>,
+    /// For each class the weight of its rows, of those decided for it, for another class, and not decided.
+    of_class: Vec<[f64; 4]>,
+    /// The weight of rows with each action.
+    of_action: Vec<f64>,
+    /// `confusion[true·actions + decided]`; empty where there are too many cells.
+    confusion: Vec<f64>,
     /// Of the most probable class.
     reliability: Reliability,
 }
@@ -79,6 +96,31 @@ pub(super) fn judge(posterior: &Posterior, truth: &[u32], costs: &Costs) -> Resu
     Ok(rows.map(|(row, (d, &class))| Judged::new(posterior.log_row(row), d, class as usize, costs)).collect())
 }
 
+/// The same from evidence and a prior, without the posteriors of all rows at once.
+pub(super) fn judge_evidence(evidence: &Evidence, prior: &Prior, truth: &[u32], costs: &Costs) -> Result<Vec<Judged>> {
+    const CELLS: usize = 1 << 17;
+    Error::check_shape("labels", evidence.rows(), truth.len())?;
+    let classes = evidence.classes();
+    let rows = (CELLS / classes).max(1);
+    let part = |(values, truth): (&[f64], &[u32])| judge(&Posterior::new(values, prior), truth, costs);
+    let parts: Vec<Vec<Judged>> =
+        evidence.values().par_chunks(rows * classes).zip(truth.par_chunks(rows)).map(part).collect::<Result<_>>()?;
+    Ok(parts.concat())
+}
+
+/// Ranges of so many rows, in order, whose evidence for so many classes takes at most 16 MiB each: a batch of many
+/// classes is scored part by part.
+///
+/// ```
+/// use deciban::evaluate::parts;
+/// assert_eq!(parts(1000, 2).collect::<Vec<_>>(), [0..1000]);
+/// assert_eq!(parts(500, 10_000).map(|rows| rows.len()).collect::<Vec<_>>(), [209, 209, 82]);
+/// ```
+pub fn parts(rows: usize, classes: usize) -> impl Iterator<Item = Range<usize>> {
+    let size = ((1 << 21) / classes.max(1)).max(1);
+    (0..rows).step_by(size).map(move |start| start..rows.min(start + size))
+}
+
 /// The bins of the calibration error.
 const BINS: usize = 10;
 
@@ -106,7 +148,20 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 impl Evaluation {
     /// No rows yet.
     pub fn new(classes: &[String], costs: &Costs) -> Self {
+        let cells = classes.len() * costs.actions().len();
+        let confusion = if cells <= MOST_CELLS { vec![0.0; cells] } else { Vec::new() };
+        Evaluation { confusion, ..Evaluation::without_confusion(classes, costs) }
+    }
+
+    /// No rows yet, and no room for pairs of classes.
+    pub(super) fn without_confusion(classes: &[String], costs: &Costs) -> Self {
+        let place = |names: &[String]| -> HashMap<String, u32> {
+            names.iter().enumerate().map(|(i, name)| (name.clone(), i as u32)).collect()
+        };
+        let (by_class, by_action) = (place(classes), place(costs.actions()));
         Evaluation {
+            class_of: costs.actions().iter().map(|name| by_class.get(name).copied()).collect(),
+            action_of: classes.iter().map(|name| by_action.get(name).copied()).collect(),
             classes: classes.to_vec(),
             actions: costs.actions().to_vec(),
             rows: 0,
@@ -116,7 +171,9 @@ impl Evaluation {
             cost: 0.0,
             undefined: 0,
             defined: 0.0,
-            confusion: vec![vec![0.0; costs.actions().len() + 1]; classes.len()],
+            of_class: vec![[0.0; 4]; classes.len()],
+            of_action: vec![0.0; costs.actions().len()],
+            confusion: Vec::new(),
             reliability: Reliability::new(BINS),
         }
     }
@@ -138,14 +195,42 @@ impl Evaluation {
         Ok(())
     }
 
+    /// Adds rows with their evidence and true classes, without the posteriors of all of them at once.
+    pub fn observe_evidence(
+        &mut self,
+        evidence: &Evidence,
+        prior: &Prior,
+        truth: &[u32],
+        weights: Option<&[f64]>,
+        costs: &Costs,
+    ) -> Result<()> {
+        Error::check_shape("classes", self.classes.len(), evidence.classes())?;
+        if let Some(weights) = weights {
+            check_weights(weights, truth.len())?;
+        }
+        let judged = judge_evidence(evidence, prior, truth, costs)?;
+        judged.iter().enumerate().for_each(|(row, j)| self.add(j, weights.map_or(1.0, |w| w[row])));
+        Ok(())
+    }
+
     /// Adds a row.
     pub(super) fn add(&mut self, row: &Judged, weight: f64) {
         self.rows += 1;
         self.weight += weight;
-        self.confusion[row.class as usize][row.action as usize] += weight;
-        if row.action as usize == self.actions.len() {
+        let (class, action) = (row.class as usize, row.action as usize);
+        let of_class = &mut self.of_class[class];
+        of_class[0] += weight;
+        if action == self.actions.len() {
+            of_class[3] += weight;
             self.undefined += 1;
             return;
+        }
+        if let Some(decided) = self.class_of[action] {
+            of_class[if decided == row.class { 1 } else { 2 }] += weight;
+        }
+        self.of_action[action] += weight;
+        if let Some(cell) = self.confusion.get_mut(class * self.of_action.len() + action) {
+            *cell += weight;
         }
         // 0 · ∞ is 0 here.
         if weight > 0.0 {
@@ -166,9 +251,10 @@ impl Evaluation {
         self.cost += other.cost;
         self.undefined += other.undefined;
         self.defined += other.defined;
-        for (a, b) in self.confusion.iter_mut().flatten().zip(other.confusion.iter().flatten()) {
-            *a += b;
-        }
+        let of_class = self.of_class.as_flattened_mut().iter_mut().zip(other.of_class.as_flattened());
+        let of_action = self.of_action.iter_mut().zip(&other.of_action);
+        let cells = self.confusion.iter_mut().zip(&other.confusion);
+        of_class.chain(of_action).chain(cells).for_each(|(a, b)| *a += b);
         self.reliability.merge(&other.reliability);
     }
 
@@ -182,6 +268,12 @@ impl Evaluation {
         &self.classes
     }
 
+    /// The classes without rows. Figures that need rows of every class are undefined where there is one.
+    pub fn absent(&self) -> Vec<&str> {
+        let classes = self.classes.iter().zip(&self.of_class).filter(|(_, of)| of[0] == 0.0);
+        classes.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// The actions' names.
     pub fn actions(&self) -> &[String] {
         &self.actions
@@ -189,21 +281,14 @@ impl Evaluation {
 
     /// The weight of rows decided for a class that is not theirs; rows without a decision count too.
     pub fn errors(&self) -> f64 {
-        let wrong = |(class, row): (usize, &Vec<f64>)| {
-            let is_wrong = |action: usize| {
-                let name = self.actions.get(action);
-                name.is_none_or(|name| *name != self.classes[class] && self.classes.contains(name))
-            };
-            row.iter().enumerate().filter(|(action, _)| is_wrong(*action)).map(|(_, w)| w).sum::<f64>()
-        };
-        self.confusion.iter().enumerate().map(wrong).fold(0.0, |sum, w| sum + w)
+        self.of_class.iter().fold(0.0, |sum, c| sum + c[2] + c[3])
     }
 
     /// The weight of rows whose action is not a class, such as *reject*.
     pub fn rejected(&self) -> f64 {
-        let other: Vec<usize> = (0..self.actions.len()).filter(|&a| !self.classes.contains(&self.actions[a])).collect();
+        let other = self.class_of.iter().zip(&self.of_action).filter(|(class, _)| class.is_none());
         // An empty sum of doubles is −0.
-        self.confusion.iter().flat_map(|row| other.iter().map(|&a| row[a])).fold(0.0, |sum, w| sum + w)
+        other.map(|(_, w)| *w).fold(0.0, |sum, w| sum + w)
     }
 
     /// The share of errors.
@@ -214,8 +299,7 @@ impl Evaluation {
     /// The share of rows that are decided for their own class. With *reject* it is less than
     /// 1 − the error rate.
     pub fn accuracy(&self) -> f64 {
-        let right = (0..self.classes.len()).filter_map(|k| self.action_of(k).map(|a| self.confusion[k][a]));
-        right.fold(0.0, |sum, w| sum + w) / self.weight
+        self.of_class.iter().fold(0.0, |sum, c| sum + c[1]) / self.weight
     }
 
     /// The mean recall of the classes that have rows.
@@ -227,9 +311,8 @@ impl Evaluation {
     /// Precision, recall and F1 of each class.
     pub fn per_class(&self) -> Vec<ClassFigures> {
         let figures = |k: usize| {
-            let weight: f64 = self.confusion[k].iter().sum();
-            let decided = |a: usize| self.confusion.iter().map(|row| row[a]).sum::<f64>();
-            let (both, decided) = self.action_of(k).map_or((0.0, 0.0), |a| (self.confusion[k][a], decided(a)));
+            let [weight, both, ..] = self.of_class[k];
+            let decided = self.action_of[k].map_or(0.0, |a| self.of_action[a as usize]);
             // With rows or decisions, but not both: nothing of it is right.
             let share = |of: f64| if of > 0.0 || weight + decided == 0.0 { both / of } else { 0.0 };
             ClassFigures {
@@ -248,11 +331,6 @@ impl Evaluation {
         let seen: Vec<ClassFigures> = self.per_class().into_iter().filter(|c| c.weight + c.decided > 0.0).collect();
         let average = |figure: fn(&ClassFigures) -> f64| mean(seen.iter().map(figure));
         (average(|c| c.precision), average(|c| c.recall), average(|c| c.f1))
-    }
-
-    /// The action that decides for a class.
-    fn action_of(&self, class: usize) -> Option<usize> {
-        self.actions.iter().position(|action| *action == self.classes[class])
     }
 
     /// How often the most probable class is the true one, by its probability, in ten bins.
@@ -287,20 +365,18 @@ impl Evaluation {
 
     /// The weight of rows of each class without a decision.
     pub fn undecided(&self) -> Vec<f64> {
-        self.confusion.iter().map(|row| row[self.actions.len()]).collect()
+        self.of_class.iter().map(|c| c[3]).collect()
     }
 
-    /// `confusion()[true][decided]`.
+    /// `confusion()[true][decided]`; empty where classes times actions are more than 2²⁰.
     pub fn confusion(&self) -> Vec<&[f64]> {
-        self.confusion.iter().map(|row| &row[..self.actions.len()]).collect()
+        self.confusion.chunks_exact(self.actions.len().max(1)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
-    use crate::posterior::Prior;
 
     #[test]
     fn figures_by_hand() {

@@ -4,7 +4,7 @@
 //! there is a number for, as often as the bootstrap asks.
 
 use super::cllr::{Cllr, flat_loss};
-use super::errors::{Evaluation, Judged, judge};
+use super::errors::{Evaluation, Judged, judge_evidence};
 use super::resample::{Bootstrap, Interval};
 use super::risk::Application;
 use super::trials::{Ranked, Trials, check_weights};
@@ -19,7 +19,7 @@ use crate::posterior::Prior;
 pub struct Figure {
     /// The name, as in JSON: `error_rate`, `cllr`, `recall(Barolo)`, ...
     pub name: String,
-    /// The number; NaN where it is undefined.
+    /// The number. It is not NaN: what the rows leave undefined is left out.
     pub value: f64,
     /// Its bootstrap interval, if asked for.
     pub interval: Option<Interval>,
@@ -97,12 +97,13 @@ impl Scored {
     /// Decisions and probabilities under a prior and costs.
     pub fn evaluation(&self, classes: &[String], prior: &Prior, costs: &Costs) -> Result<Evaluation> {
         let mut evaluation = Evaluation::new(classes, costs);
-        evaluation.observe(&self.evidence.posterior(prior), &self.truth, Some(&self.weights), costs)?;
+        evaluation.observe_evidence(&self.evidence, prior, &self.truth, Some(&self.weights), costs)?;
         Ok(evaluation)
     }
 
     /// Every figure under a prior and costs. Of two classes, `target` is the one whose LLRs are
-    /// taken.
+    /// taken. What is undefined is left out: where a [class has no rows](Evaluation::absent), that is all that
+    /// needs rows of every class, such as Cllr.
     ///
     /// ```
     /// use deciban::decision::Costs;
@@ -130,21 +131,22 @@ impl Scored {
         let mut table = Table::new(self, classes, prior, costs, target)?;
         let (values, best) = table.figures(&self.weights)?;
         table.best = best;
+        let defined: Vec<usize> = (0..values.len()).filter(|&j| !values[j].is_nan()).collect();
         let mut intervals = match bootstrap {
             None => Vec::new(),
             Some(bootstrap) => bootstrap.intervals(&self.weights, |weights| {
                 // What fails for the rows as they are has failed above; NaN is left out of the interval.
-                let drawn = table.figures(weights).unwrap_or_default().0;
-                (0..values.len()).map(|j| drawn.get(j).map_or(f64::NAN, |f| f.1)).collect()
+                let drawn = table.figures(weights).map_or_else(|_| vec![f64::NAN; values.len()], |drawn| drawn.0);
+                defined.iter().map(|&j| drawn[j]).collect()
             })?,
         }
         .into_iter();
-        Ok(values.into_iter().map(|(name, value)| Figure { name, value, interval: intervals.next() }).collect())
+        let mut names = table.names();
+        let mut figure =
+            |&j: &usize| Figure { name: std::mem::take(&mut names[j]), value: values[j], interval: intervals.next() };
+        Ok(defined.iter().map(&mut figure).collect())
     }
 }
-
-/// A figure's name and value.
-type Named = (String, f64);
 
 /// What of each row does not depend on its weight.
 struct Table<'a> {
@@ -171,17 +173,29 @@ impl<'a> Table<'a> {
         };
         Ok(Table {
             scored,
-            empty: Evaluation::new(classes, costs),
-            judged: judge(&scored.evidence.posterior(prior), &scored.truth, costs)?,
+            empty: Evaluation::without_confusion(classes, costs),
+            judged: judge_evidence(&scored.evidence, prior, &scored.truth, costs)?,
             flat: truth.map(|(row, &k)| flat_loss(scored.evidence.row(row), k as usize)).collect(),
             two,
             best: None,
         })
     }
 
-    /// All figures under these weights, always the same in the same order, and the best affine map where
-    /// there are more than two classes.
-    fn figures(&self, weights: &[f64]) -> Result<(Vec<Named>, Option<Affine>)> {
+    /// The names of the figures, in their order.
+    fn names(&self) -> Vec<String> {
+        let mut names = self.empty.figure_names();
+        names.extend(["cllr", "min_cllr"].map(String::from));
+        if let Some((_, application)) = &self.two {
+            names.extend(["auc", "eer", "hull_eer"].map(String::from));
+            if application.is_some() {
+                names.extend(["dcf", "min_dcf", "default_dcf"].map(String::from));
+            }
+        }
+        names
+    }
+
+    /// All figures under these weights, and the best affine map where there are more than two classes.
+    fn figures(&self, weights: &[f64]) -> Result<(Vec<f64>, Option<Affine>)> {
         let classes = self.scored.evidence.classes();
         let (mut evaluation, mut cllr) = (self.empty.clone(), Cllr::new(classes));
         for (((judged, loss), &class), &weight) in
@@ -190,55 +204,67 @@ impl<'a> Table<'a> {
             evaluation.add(judged, weight);
             cllr.add(class as usize, *loss, weight);
         }
-        let mut figures = evaluation.figures();
-        figures.push(("cllr".into(), cllr.bits()));
-        let mut push = |name: &str, value: f64| figures.push((name.into(), value));
+        let mut figures = evaluation.figure_values();
+        figures.push(cllr.bits());
         let Some((ranked, application)) = &self.two else {
             let (least, map) = match cllr.bits().is_nan() {
                 true => (f64::NAN, None),
                 false => least_loss(&self.scored.evidence, &self.scored.truth, weights, self.best.as_ref())?,
             };
-            push("min_cllr", least / std::f64::consts::LN_2);
+            // What is best up to rounding is not above what there is.
+            figures.push((least / std::f64::consts::LN_2).min(cllr.bits()));
             return Ok((figures, map));
         };
         let trials = ranked.trials(weights);
-        push("min_cllr", trials.min_cllr());
-        push("auc", trials.auc());
-        push("eer", trials.eer());
-        push("hull_eer", trials.hull_eer());
+        figures.extend([trials.min_cllr(), trials.auc(), trials.eer(), trials.hull_eer()]);
         if let Some(application) = application {
             let cost = trials.dcf(application);
-            push("dcf", cost.actual);
-            push("min_dcf", cost.minimum);
-            push("default_dcf", cost.default);
+            figures.extend([cost.actual, cost.minimum, cost.default]);
         }
         Ok((figures, None))
     }
 }
 
 impl Evaluation {
-    /// The figures of decisions and probabilities, by name.
+    /// The figures of decisions and probabilities, by name. What the rows leave undefined is left out.
     pub fn figures(&self) -> Vec<(String, f64)> {
+        let all = self.figure_names().into_iter().zip(self.figure_values());
+        all.filter(|(_, value)| !value.is_nan()).collect()
+    }
+
+    fn figure_names(&self) -> Vec<String> {
+        let of_all = [
+            "error_rate",
+            "accuracy",
+            "balanced_accuracy",
+            "log_loss",
+            "brier",
+            "calibration_error",
+            "expected_cost",
+            "macro_precision",
+            "macro_recall",
+            "macro_f1",
+        ];
+        let of_class = |class: &String| ["precision", "recall", "f1"].map(|name| format!("{name}({class})"));
+        of_all.map(String::from).into_iter().chain(self.classes().iter().flat_map(of_class)).collect()
+    }
+
+    fn figure_values(&self) -> Vec<f64> {
         let (precision, recall, f1) = self.macro_average();
-        let mut figures: Vec<(String, f64)> = [
-            ("error_rate", self.error_rate()),
-            ("accuracy", self.accuracy()),
-            ("balanced_accuracy", self.balanced_accuracy()),
-            ("log_loss", self.log_loss()),
-            ("brier", self.brier()),
-            ("calibration_error", self.calibration_error()),
-            ("expected_cost", self.expected_cost()),
-            ("macro_precision", precision),
-            ("macro_recall", recall),
-            ("macro_f1", f1),
-        ]
-        .map(|(name, value)| (name.to_string(), value))
-        .to_vec();
-        for (class, of) in self.classes().iter().zip(self.per_class()) {
-            let of_class = [("precision", of.precision), ("recall", of.recall), ("f1", of.f1)];
-            figures.extend(of_class.map(|(name, value)| (format!("{name}({class})"), value)));
-        }
-        figures
+        let of_all = [
+            self.error_rate(),
+            self.accuracy(),
+            self.balanced_accuracy(),
+            self.log_loss(),
+            self.brier(),
+            self.calibration_error(),
+            self.expected_cost(),
+            precision,
+            recall,
+            f1,
+        ];
+        let of_class = self.per_class().into_iter().flat_map(|of| [of.precision, of.recall, of.f1]);
+        of_all.into_iter().chain(of_class).collect()
     }
 }
 
@@ -330,17 +356,60 @@ mod tests {
             scored.append(&Evidence::new(3, rows.concat()).unwrap(), &[0, 1, 2], None).unwrap();
             find(&scored.figures(&names, &prior, &costs, 1, None).unwrap(), "min_cllr").value
         };
-        assert!(value([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) < 1e-6);
+        assert_eq!(value([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), 0.0);
         assert!((value([[0.0; 3]; 3]) - 3f64.log2()).abs() < 1e-12);
         assert!((value([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]) - 3f64.log2()).abs() < 1e-12);
         let never = f64::NEG_INFINITY;
         assert_eq!(value([[never, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), f64::INFINITY);
         assert!(value([[0.0, never, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 1.0]]).is_finite());
-        // A class without rows leaves everything that needs it undefined.
+        // A class without rows: what needs it is left out, and what does not is there.
         let mut scored = Scored::new(3).unwrap();
         scored.append(&Evidence::new(3, vec![0.0; 6]).unwrap(), &[0, 1], None).unwrap();
         let figures = scored.figures(&names, &prior, &costs, 1, Some(&Bootstrap::default())).unwrap();
-        assert!(find(&figures, "cllr").value.is_nan() && find(&figures, "cllr").interval.unwrap().low.is_nan());
-        assert_eq!(find(&figures, "error_rate").value, 0.5);
+        for name in ["cllr", "min_cllr", "recall(2)"] {
+            assert!(figures.iter().all(|figure| figure.name != name), "{name}");
+        }
+        assert!(figures.iter().all(|figure| !figure.value.is_nan()), "{figures:?}");
+        assert_eq!((find(&figures, "error_rate").value, find(&figures, "balanced_accuracy").value), (0.5, 0.5));
+        let evaluation = scored.evaluation(&names, &prior, &costs).unwrap();
+        assert_eq!(evaluation.absent(), ["2"]);
+        assert!(evaluation.figures().iter().all(|(_, value)| !value.is_nan()));
+        // Of two classes too.
+        let mut scored = Scored::new(2).unwrap();
+        scored.append(&Evidence::new(2, vec![0.0, -1.0, 0.0, 1.0]).unwrap(), &[0, 0], None).unwrap();
+        let (prior, costs) = (Prior::uniform(2), Costs::zero_one(&names[..2]));
+        let figures = scored.figures(&names[..2], &prior, &costs, 1, None).unwrap();
+        assert!(figures.iter().all(|f| !f.value.is_nan() && f.name != "auc" && f.name != "eer"), "{figures:?}");
+        assert_eq!(find(&figures, "balanced_accuracy").value, 0.5);
+    }
+
+    /// Minimum Cllr is never above Cllr: of random rows, of classes that are apart, of evidence that is right, in
+    /// resamples too.
+    #[test]
+    fn minimum_cllr_is_at_most_cllr() {
+        let mut random = Random::new(9);
+        for classes in [2, 3, 5, 20] {
+            let names = names(classes);
+            let (prior, costs) = (Prior::uniform(classes), Costs::zero_one(&names));
+            for scale in [0.0, 1e-3, 0.5, 1.0, 5.0, 60.0] {
+                for apart in [0.0, 0.3, 1.0, 10.0, 30.0] {
+                    let mut scored = Scored::new(classes).unwrap();
+                    for i in 0..6 * classes {
+                        let k = i % classes;
+                        let mut says = |j: usize| scale * random.normal() + if j == k { apart * scale } else { 0.0 };
+                        let row = (0..classes).map(&mut says).collect();
+                        scored.append(&Evidence::new(classes, row).unwrap(), &[k as u32], None).unwrap();
+                    }
+                    let bootstrap = Bootstrap { resamples: 3, ..Bootstrap::default() };
+                    let figures = scored.figures(&names, &prior, &costs, 1, Some(&bootstrap)).unwrap();
+                    let (actual, least) = (find(&figures, "cllr"), find(&figures, "min_cllr"));
+                    let of = format!("{classes} classes, {scale}, {apart}: {actual:?} {least:?}");
+                    assert!(least.value <= actual.value && least.value >= 0.0, "{of}");
+                    assert!(least.interval.unwrap().high <= actual.interval.unwrap().high, "{of}");
+                    // Far apart, there is nothing left to lose.
+                    assert!(apart < 30.0 || scale < 0.5 || least.value == 0.0, "{of}");
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! [`Evaluation`] and [`Cllr`] are additive, for streams of any length and any number of classes.
 //! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
 //! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around
-//! anything that is a function of weighted rows, and [`mcnemar`], [`paired_difference`] and
+//! anything that is a function of weighted rows, [`expected`] has the error and cost that a generative model expects
+//! without any rows, and [`mcnemar`], [`paired_difference`] and
 //! [`Scored::versus`] compare two models.
 
 mod trials;
@@ -17,9 +18,11 @@ mod resample;
 mod paired;
 mod figures;
 mod versus;
+mod expected;
 
 pub use cllr::Cllr;
-pub use errors::{ClassFigures, Evaluation};
+pub use errors::{ClassFigures, Evaluation, parts};
+pub use expected::{By, Expected, MOST_COMBINATIONS, Sampling, expected};
 pub use figures::{Figure, Scored};
 pub use paired::{Difference, McNemar, mcnemar, paired_difference};
 pub use pav::{Pool, isotonic};

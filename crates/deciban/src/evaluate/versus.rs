@@ -8,8 +8,10 @@
 //!
 //! Each resample draws the same rows for both models. Errors are tested by [`McNemar`]'s test.
 
+use std::collections::HashSet;
+
 use super::cllr::{Cllr, flat_loss};
-use super::errors::judge;
+use super::errors::judge_evidence;
 use super::figures::Scored;
 use super::paired::{Difference, McNemar, differences, mcnemar, weighted_mean};
 use super::resample::Bootstrap;
@@ -43,12 +45,14 @@ struct Losses {
 
 impl Losses {
     fn new(scored: &Scored, classes: &[String], prior: &Prior, costs: &Costs) -> Result<Self> {
-        let judged = judge(&scored.evidence().posterior(prior), scored.truth(), costs)?;
+        let judged = judge_evidence(scored.evidence(), prior, scored.truth(), costs)?;
         let actions = costs.actions();
         let defined = |action: u32, loss: f64| if (action as usize) < actions.len() { loss } else { f64::NAN };
         // To decide for no class is no error, to decide nothing is one.
+        let known: HashSet<&String> = classes.iter().collect();
+        let is_class: Vec<bool> = actions.iter().map(|name| known.contains(name)).collect();
         let right = |action: u32, class: u32| match actions.get(action as usize) {
-            Some(name) => *name == classes[class as usize] || !classes.contains(name),
+            Some(name) => !is_class[action as usize] || *name == classes[class as usize],
             None => false,
         };
         let truth = scored.truth();
