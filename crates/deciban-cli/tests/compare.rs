@@ -288,7 +288,7 @@ fn every_kind_of_model() {
         let fit = ["fit", "train.csv", "-t", "diagnosis", "--columns", "mean_radius,mean_texture", "--model"];
         folder.ok(&[&fit[..], &name].concat());
     }
-    assert!(told.iter().any(|row| row["model"] == "naive-bayes --pseudo-count 1 --family auto"));
+    assert!(told.iter().any(|row| row["model"] == "naive-bayes --pseudo-count 1 --family auto --folds 5"));
     let chosen =
         folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--model", "naive-bayes", "--family", "mean_area=auto"]);
     assert!(chosen.contains("auto, chosen "), "{chosen}");

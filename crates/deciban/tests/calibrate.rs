@@ -338,3 +338,145 @@ fn files_hold_the_calibration() {
     }
     std::fs::remove_file(&path).unwrap();
 }
+
+/// Cells removed at random with a probability.
+fn with_gaps(table: &Table, share: f64, seed: u64) -> Table {
+    let mut random = deciban::numerics::Random::new(seed);
+    let values = table.values.iter().map(|x| if random.uniform() < share { f64::NAN } else { *x }).collect();
+    Table { values, ..table.clone() }
+}
+
+/// No cells: no evidence. All cells: the whole map. In between the slope falls from 1 to that of the map, one
+/// cell after the other.
+#[test]
+fn a_map_for_partial_rows_goes_from_nothing_to_the_whole() {
+    let rows: Vec<([f64; 4], u32)> = (0..60)
+        .map(|i| {
+            let x = f64::from(i * 37 % 61) / 10.0;
+            ([x, x + 1.0, 2.0 * x, f64::from(i % 7)], u32::from(i * 37 % 61 + i % 20 > 40))
+        })
+        .collect();
+    let table = Table::of(&rows);
+    let model = Model::Generative(table.fit(Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() }));
+    for (name, method) in Method::ALL {
+        let calibrated = calibrate(model.clone(), method, &table);
+        let llr = |model: &dyn Fn(&deciban::data::Batch<'_>) -> Evidence, row: &[f64]| {
+            model(&deciban::data::Batch::new(1).row_major(row, 4).unwrap()).llr(0, 1)
+        };
+        let (before, after) = (
+            |x: &deciban::data::Batch<'_>| model.evidence(x).unwrap(),
+            |x: &deciban::data::Batch<'_>| calibrated.evidence(x).unwrap(),
+        );
+        let nothing = deciban::data::Batch::new(1).row_major(&[f64::NAN; 4][..], 4).unwrap();
+        assert_eq!(after(&nothing).row(0), [0.0, 0.0], "{name}");
+        let whole = calibrated.calibration().apply(&model.evidence(&table.batch()).unwrap()).unwrap();
+        assert_eq!(calibrated.evidence(&table.batch()).unwrap(), whole, "{name}");
+        let Calibration::Affine(line) = calibrated.calibration() else { continue };
+        let mut last = f64::INFINITY;
+        for cells in 1..=4 {
+            let row = |x: f64| {
+                let mut row = [x, x + 1.0, 2.0 * x, 3.0];
+                row[cells..].fill(f64::NAN);
+                row
+            };
+            let (a, b) = (row(0.5), row(5.0));
+            let slope = (llr(&after, &b) - llr(&after, &a)) / (llr(&before, &b) - llr(&before, &a));
+            let expected = 1.0 / (1.0 + (1.0 / line.scale - 1.0) * (cells as f64 - 1.0) / 3.0);
+            close(slope, expected, 1e-10);
+            close(
+                llr(&after, &a),
+                expected * llr(&before, &a) + cells as f64 / 4.0 * (line.bias[1] - line.bias[0]),
+                1e-10,
+            );
+            assert!(slope < last, "{name}: {slope} {last}");
+            last = slope;
+        }
+    }
+    // What rows had on average that taught the map is kept in files, and files that do not say it are read.
+    let calibrated = calibrate(model, Method::Logistic, &table).with_typical_cells(2.0).unwrap();
+    let mut archive = deciban::file::Archive::new("model");
+    deciban::file::Stored::store(&calibrated, &mut archive, "m").unwrap();
+    let again: CalibratedModel = deciban::file::Stored::load(&archive, "m").unwrap();
+    assert_eq!(again.typical_cells(), 2.0);
+    let two = deciban::data::Batch::new(1).row_major(&[1.0, 2.0, f64::NAN, f64::NAN][..], 4).unwrap();
+    let whole = calibrated.calibration().apply(&calibrated.model().evidence(&two).unwrap()).unwrap();
+    assert_eq!(calibrated.evidence(&two).unwrap(), whole);
+    assert!(calibrated.with_typical_cells(5.0).is_err());
+}
+
+/// Tumours with 30, 50 and 80 % of their cells removed at random: the map of whole rows does as well as a map that was
+/// learned on rows with as many gaps, and better than none.
+#[test]
+fn calibration_holds_for_rows_with_missing_cells() {
+    let Some(tumours) = common::wdbc() else { return };
+    let part = |k: usize| tumours.filter(|i| i % 3 == k);
+    let (train, held_out, test) = (part(0), part(1), part(2));
+    for covariance in [Structure::Diagonal, Structure::TiedDiagonal] {
+        let model = Model::Generative(train.fit(Gaussian { covariance, ..Gaussian::default() }));
+        let calibrated = calibrate(model.clone(), Method::Logistic, &held_out);
+        for (share, seed) in [(0.3, 1), (0.5, 2), (0.8, 3)] {
+            let rows = with_gaps(&test, share, seed);
+            let cllr = |evidence: &Evidence| {
+                let mut cllr = Cllr::new(2);
+                cllr.observe(evidence, &rows.labels, None).unwrap();
+                cllr.bits()
+            };
+            let plain = model.evidence(&rows.batch()).unwrap();
+            let same = score(&model, &with_gaps(&held_out, share, seed + 10));
+            let own = Calibrator::default().fit(same.evidence(), same.truth(), None, &rows.classes).unwrap();
+            let [raw, ours, own, whole] = [
+                cllr(&plain),
+                cllr(&calibrated.evidence(&rows.batch()).unwrap()),
+                cllr(&own.apply(&plain).unwrap()),
+                cllr(&calibrated.calibration().apply(&plain).unwrap()),
+            ];
+            println!(
+                "{covariance:?} {share}: raw {raw:.3}, ours {ours:.3}, equally incomplete {own:.3}, whole {whole:.3}"
+            );
+            assert!(ours < 0.9 * raw && ours < own + 0.03, "{raw} {ours} {own} {whole}");
+        }
+    }
+}
+
+/// Newton by conjugate gradients ends where the gradient is 0, with many classes too, and its work grows with rows × classes.
+#[test]
+fn many_classes_are_calibrated() {
+    let mut random = deciban::numerics::Random::new(5);
+    for classes in [3usize, 50, 300] {
+        let rows = (6 * classes).max(120);
+        let truth: Vec<u32> = (0..rows).map(|i| (i % classes) as u32).collect();
+        let mut values = Vec::new();
+        for k in &truth {
+            values.extend(
+                (0..classes).map(|j| 3.0 * random.normal() + if j == *k as usize { 4.0 } else { 0.01 * j as f64 }),
+            );
+        }
+        let evidence = Evidence::new(classes, values).unwrap();
+        // Beta calibration of a class by six rows may fail.
+        for method in [Method::Logistic, Method::Temperature, Method::Pav] {
+            let calibrator = Calibrator { method, ..Calibrator::default() };
+            let map = calibrator.fit(&evidence, &truth, None, &names(classes)).unwrap();
+            let cllr = |evidence: &Evidence| {
+                let mut cllr = Cllr::new(classes);
+                cllr.observe(evidence, &truth, None).unwrap();
+                cllr.bits()
+            };
+            assert!(cllr(&map.apply(&evidence).unwrap()) <= cllr(&evidence) + 1e-9, "{method:?} {classes}");
+            let Calibration::Affine(line) = map else { continue };
+            // A little more or less of any parameter is worse.
+            let loss = |scale: f64, class: usize, bias: f64| {
+                let mut line = line.clone();
+                line.scale *= scale;
+                line.bias[class] += bias;
+                cllr(&Calibration::Affine(line).apply(&evidence).unwrap())
+            };
+            let least = loss(1.0, 0, 0.0);
+            assert!(loss(1.01, 0, 0.0) > least && loss(0.99, 0, 0.0) > least);
+            if method == Method::Logistic {
+                for class in [0, classes / 2, classes - 1] {
+                    assert!(loss(1.0, class, 0.05) > least && loss(1.0, class, -0.05) > least, "{classes} {class}");
+                }
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Table;
-use deciban::calibrate::{Affine, CalibratedModel, Calibration};
+use deciban::calibrate::{Affine, CalibratedModel, Calibration, Calibrator, Method};
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, UNSEEN};
 use deciban::engine::Memory;
 use deciban::explain::{Explanation, Order, explain};
@@ -392,8 +392,9 @@ fn linear_models_of_two_classes() {
     adds_up(&Model::LeastSquares(LeastSquares.learn(&table.memory()).unwrap()), &table.batch(), "three scores");
 }
 
+/// What a calibration does is spread over the lines: a feature says less, and the offset is a small line of its own.
 #[test]
-fn calibration_is_a_line_of_its_own() {
+fn calibration_is_spread_over_the_lines() {
     let table = Mixed::new(false);
     let columns = table.schema.columns().to_vec();
     let inner = table.learn(vec![Block::new(vec![0, 1], &columns, AnyFamily::Gaussian(Gaussian::default()))]);
@@ -402,11 +403,52 @@ fn calibration_is_a_line_of_its_own() {
     let explained = adds_up(&model, &table.batch(), "calibrated");
     let plain = explain(&inner, &table.batch(), Order::Average).unwrap();
     for (row, inside) in explained.iter().zip(&plain) {
-        assert_eq!(row.entries[..2], inside.entries[..]);
+        for (line, before) in row.entries.iter().zip(&inside.entries) {
+            let scaled = |(a, b): (&f64, &f64)| (a - 0.6 * b).abs() < 1e-12 * b.abs().max(1.0);
+            assert!(line.evidence.iter().zip(&before.evidence).all(scaled), "{line:?} {before:?}");
+        }
         assert_eq!(row.entries[2].name, "(calibration)");
-        // Of an LLR L calibration makes 0.6 L + 0.4: it adds 0.4 − 0.4 L.
-        let llr: f64 = inside.entries.iter().map(|e| e.evidence[0] - e.evidence[1]).sum();
         let added = row.entries[2].evidence[0] - row.entries[2].evidence[1];
-        assert!((added - (0.4 - 0.4 * llr)).abs() < 1e-10, "{added} {llr}");
+        assert!((added - 0.4).abs() < 1e-10, "{added}");
+    }
+}
+
+/// Maps that are not lines, rows with missing cells, and classes that are impossible: all ledgers add up.
+#[test]
+fn ledgers_of_every_calibration_add_up() {
+    let mut random = Random::new(3);
+    let rows: Vec<([f64; 3], u32)> = (0..240)
+        .map(|i| {
+            let class = i % 3;
+            let base = random.normal();
+            ([base + 0.5 * f64::from(class), base + random.normal(), random.normal() - f64::from(class)], class)
+        })
+        .collect();
+    for classes in [2, 3] {
+        let mut table = Table::of(&rows.iter().filter(|row| row.1 < classes).copied().collect::<Vec<_>>());
+        for covariance in [Structure::Diagonal, Structure::Full] {
+            let inner = Model::Generative(table.fit(Gaussian { covariance, ..Gaussian::default() }));
+            let evidence = inner.evidence(&table.batch()).unwrap();
+            for (name, method) in Method::ALL {
+                let calibrator = Calibrator { method, ..Calibrator::default() };
+                let map = calibrator.fit(&evidence, &table.labels, None, &table.classes).unwrap();
+                let model = Model::Calibrated(CalibratedModel::new(inner.clone(), map).unwrap());
+                let explained = adds_up(&model, &table.batch(), name);
+                if classes == 2 {
+                    // Features carry what there is: the line of the offset is the same for all rows.
+                    let offset = |e: &Explanation| e.entries[3].evidence[1] - e.entries[3].evidence[0];
+                    let first = offset(&explained[0]);
+                    assert!(explained.iter().all(|e| (offset(e) - first).abs() < 1e-9 && first.abs() < 2.0), "{name}");
+                }
+                let mut part = table.clone();
+                for (i, value) in part.values.iter_mut().enumerate() {
+                    if i % 5 < 2 || (i / 3) % 20 == 0 {
+                        *value = f64::NAN;
+                    }
+                }
+                adds_up(&model, &part.batch(), name);
+            }
+        }
+        table.values[0] = 0.0;
     }
 }

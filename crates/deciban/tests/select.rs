@@ -207,7 +207,7 @@ fn calibration_by_rows_that_were_not_seen() {
         });
         // The calibrated candidate of a comparison has the same figures, under each fold's prior.
         let both = CrossValidation::new(folds.clone()).calibrated(2).run(&engine, &candidates).unwrap();
-        let name = format!("{} --calibrate logistic", outcome.name);
+        let name = format!("{} --calibrate logistic --folds 4 --seed 1", outcome.name);
         let judged = both.ranked().iter().find(|o| o.name == name).unwrap();
         let (mut loss, mut errors) = (0.0, 0.0);
         for held in 0..4 {
@@ -270,7 +270,7 @@ fn one_class_is_an_error() {
     let folds = Folds::stratified(&engine, 5, 0).unwrap();
     let candidates = [Candidate::generative("full", table.learner(Gaussian::default()))];
     let error = CrossValidation::new(folds).run(&engine, &candidates).unwrap_err().to_string();
-    assert!(error.contains("fewer than two classes"), "{error}");
+    assert_eq!(error, "there is one class only in `class`: `x`; a model needs at least two");
 }
 
 /// Categories with missing cells, numbers with missing cells, and weights.
@@ -585,7 +585,9 @@ fn passes_travel() {
     viewed.observe(&mut a, &table.batch()).unwrap();
     again.observe(&mut b, &table.batch()).unwrap();
     assert_eq!(a.weights(), b.weights());
-    assert_eq!(a.weights_by_fold()[1], [0.0, 0.0]);
+    let fold = folds.of(&table.batch()).unwrap();
+    let left = |k: u32| (0..60).filter(|&i| fold[i] != 1 && table.labels[i] == k).count() as f64;
+    assert_eq!(a.weights(), [left(0), left(2)]);
     let seen = Folded::new(&engine, View::without(&folds, 1, &[0, 2]));
     assert_eq!(seen.schema().unwrap().classes(), ["x", "z"]);
     assert_eq!(learner.learn(&seen).unwrap().rows().iter().sum::<f64>(), a.rows().iter().sum::<f64>());
@@ -620,4 +622,197 @@ fn candidates_suit_the_columns() {
     assert!(error.contains("there is no model `gaussain`: there are gaussian, naive-bayes"), "{error}");
     assert!(grid::candidates(&text, &["gaussian".into()]).is_err());
     assert!(!grid::quick(&Columns(vec![column("t", Kind::Text), Column::number("x")])).unwrap().is_empty());
+}
+
+/// The line that every candidate is measured against: class shares of the other folds, and nothing else.
+#[test]
+fn the_prior_alone_is_a_line_of_the_comparison() {
+    let table = clouds(3, [40, 60, 80]);
+    let engine = table.memory();
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    for validation in [CrossValidation::new(folds).calibrated(1), CrossValidation::leave_one_out()] {
+        let comparison = validation.run(&engine, &gaussians(&table)[..2]).unwrap();
+        let prior = comparison.prior_only();
+        assert_eq!((prior.name.as_str(), prior.sums.rows), ("prior only", 180.0));
+        // Shares of 2/9, 3/9 and 4/9, but for the rows that are left out.
+        let shares = [40.0, 60.0, 80.0].map(|n| n / 180.0);
+        // Of a row that is left out the share is (n − 1)/179; other folds have nearly the shares of all.
+        let one = prior.folds.len() == 1;
+        let left = |p: f64| if one { (180.0 * p - 1.0) / 179.0 } else { p };
+        let loss: f64 = shares.iter().map(|p| -p * left(*p).ln()).sum();
+        let off = (prior.sums.log_loss() - loss).abs();
+        assert!(off < if one { 1e-12 } else { 1e-3 }, "{} {loss}", prior.sums.log_loss());
+        assert!((prior.sums.error_rate() - 5.0 / 9.0).abs() < 1e-12);
+        let gini = 1.0 - shares.iter().map(|p| p * p).sum::<f64>();
+        assert!((prior.sums.brier() - gini).abs() < 0.01);
+        let best = &comparison.ranked()[0];
+        assert!(comparison.beats_prior(best) && !comparison.beats_prior(prior));
+        let (less, error) = comparison.difference(best, prior).unwrap();
+        assert!(less < 0.0 && less.abs() > 3.0 * error);
+        let lines = comparison.lines();
+        assert_eq!(lines.len(), comparison.ranked().len() + 1);
+        assert!(lines.windows(2).all(|w| w[0].sums.log_loss() <= w[1].sums.log_loss()));
+        assert!(comparison.ranked().iter().all(|outcome| outcome.name != "prior only"));
+    }
+    // Columns that say nothing: the winner does not beat the prior, and that is told.
+    let mut random = Random::new(4);
+    let rows: Vec<([f64; 4], u32)> =
+        (0..40).map(|i| ([0; 4].map(|_| random.normal()), u32::from(i % 3 == 0))).collect();
+    let noise = Table::of(&rows);
+    let engine = noise.memory();
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let comparison = CrossValidation::new(folds).run(&engine, &gaussians(&noise)[..1]).unwrap();
+    assert!(!comparison.beats_prior(&comparison.ranked()[0]), "{:?}", comparison.ranked()[0].sums);
+    assert_eq!(comparison.lines()[0].name, "prior only");
+}
+
+/// One row is outside of the family that the other folds suggest: its candidate is left out and told, and the search
+/// goes on.
+#[test]
+fn a_candidate_that_fails_while_scoring_is_left_out() {
+    let mut random = Random::new(6);
+    let mut rows: Vec<([f64; 1], u32)> =
+        (0..80).map(|i| ([(random.normal() + 2.0 * f64::from(i % 2)).exp()], i % 2)).collect();
+    rows[17].0[0] = 0.0;
+    let table = Table::of(&rows);
+    let (schema, engine) = (table.schema(), table.memory());
+    let family = |name: &str| {
+        let mut bayes = NaiveBayes::default();
+        bayes.every_number(schema.columns(), &AnyFamily::named(name).unwrap());
+        Candidate::generative(name, Generative::of_blocks(bayes.blocks(schema.columns()).unwrap()))
+    };
+    let candidates = [family("auto"), family("gamma"), family("histogram")];
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let validation = CrossValidation::new(folds);
+    let mut comparison = validation.clone().calibrated(2).run(&engine, &candidates).unwrap();
+    assert!(comparison.ranked().iter().any(|outcome| outcome.name == "histogram"));
+    let failed: Vec<&str> = comparison.failed().iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(failed, ["gamma", "auto"], "{:?}", comparison.failed());
+    assert!(
+        comparison.failed().iter().all(|(_, error)| error.to_string().contains("`a`")),
+        "{:?}",
+        comparison.failed()
+    );
+    comparison.refit_best(&candidates, &engine).unwrap();
+    assert!(validation.learning_curves(&engine, &candidates, &[1.0]).unwrap()[0].points.is_empty());
+    // Alone, its error is that of the comparison.
+    let error = validation.run(&engine, &candidates[..1]).unwrap_err().to_string();
+    assert!(error.contains("`a`"), "{error}");
+}
+
+/// What is wrong with the rows is said, rather than what is wrong with folds.
+#[test]
+fn too_few_rows_of_a_class_are_named() {
+    let said = |labels: &[u32], classes: &[&str]| {
+        let x: Vec<f64> = (0..labels.len()).map(|i| i as f64).collect();
+        let schema = Schema::numbers(&["x"], "answer", classes).unwrap();
+        let rows = Batch::new(labels.len()).column(&x[..]).unwrap().classes(labels).unwrap();
+        let engine = Memory::new(schema, rows).unwrap();
+        let candidates = grid::quick(&engine).unwrap();
+        let folds = Folds::stratified(&engine, 5, 0).unwrap();
+        CrossValidation::new(folds).run(&engine, &candidates).unwrap_err().to_string()
+    };
+    let one = "there is one class only in `answer`: `yes`; a model needs at least two";
+    assert_eq!(said(&[0; 7], &["yes"]), one);
+    assert_eq!(said(&[0], &["yes"]), one);
+    let few = said(&[0, 0, 0, 0, 0, 0, 1], &["a", "b"]);
+    assert!(few.starts_with("class `b` has 1 row, all in fold "), "{few}");
+}
+
+/// Many classes: no pairs of classes are kept, and all figures are there.
+#[test]
+fn comparisons_of_many_classes() {
+    let classes = 200;
+    let mut random = Random::new(8);
+    let labels: Vec<u32> = (0..5 * classes).map(|i| i % classes).collect();
+    let x: Vec<f64> =
+        labels.iter().flat_map(|k| [f64::from(k % 20), f64::from(k / 20)]).map(|m| m + 0.3 * random.normal()).collect();
+    let names: Vec<String> = (0..classes).map(|k| format!("c{k}")).collect();
+    let schema = Schema::numbers(&["x", "y"].map(String::from), "class", &names).unwrap();
+    let rows = Batch::new(labels.len()).row_major(&x[..], 2).unwrap().classes(&labels).unwrap();
+    let engine = Memory::new(schema.clone(), rows).unwrap();
+    let tied = Gaussian { covariance: Structure::Tied, ..Gaussian::default() };
+    let candidate = Candidate::generative("tied", Generative::gaussian(schema.columns(), tied).unwrap());
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let comparison = CrossValidation::new(folds).calibrated(1).run(&engine, &[candidate]).unwrap();
+    assert_eq!(comparison.ranked().len(), 2, "the calibrated one is tried, too");
+    let best = &comparison.ranked()[0].sums;
+    assert!(best.confusion.is_empty() && best.confusion(classes as usize).is_empty());
+    assert!(best.error_rate() < 0.3 && best.log_loss() < 1.0, "{} {}", best.error_rate(), best.log_loss());
+}
+
+/// After standardising, a column counts in the change of units as often as it has cells.
+#[test]
+fn likelihoods_with_missing_cells_are_those_of_the_rows() {
+    let mut table = clouds(13, [30, 40, 50]);
+    for i in 0..table.rows() {
+        table.values[4 * i] *= 1000.0;
+        if i % 3 == 0 {
+            table.values[4 * i + 2 * (i % 2)] = f64::NAN;
+        }
+    }
+    let engine = table.memory();
+    let family = |covariance| Gaussian { covariance, steps: vec![Step::Standardise], ..Gaussian::default() };
+    let candidates = [Structure::Diagonal, Structure::TiedDiagonal]
+        .map(|covariance| Candidate::generative(format!("{covariance:?}"), table.learner(family(covariance))));
+    let folds = Folds::stratified(&engine, 4, 0).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let told = CrossValidation::new(folds).by_likelihood(&engine, &candidates).unwrap();
+    assert_eq!(told.ranked.len(), 2, "{:?}", told.failed);
+    for (c, name, mean) in &told.ranked {
+        let mut sum = 0.0;
+        for held in 0..4 {
+            let model = candidates[*c].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+            let rows = table.filter(|i| fold[i] == held);
+            let evidence = model.evidence(&rows.batch()).unwrap();
+            for i in 0..rows.rows() {
+                let class = rows.labels[i] as usize;
+                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
+            }
+        }
+        assert!((mean - sum / 120.0).abs() < 1e-9 * mean.abs(), "{name}: {mean} {}", sum / 120.0);
+    }
+}
+
+/// Who learns without a fold settles what is open by folds of its own, as if the fold had never been there.
+#[test]
+fn outer_folds_are_not_inner_folds() {
+    let table = clouds(14, [40, 60, 80]);
+    let engine = table.memory();
+    let open = Gaussian { pooling: Strength::Auto, shrinkage: Strength::Auto, ..Gaussian::default() };
+    let candidate = Candidate::generative("open", table.learner(open).gaussianise(true).folds(5, 0));
+    let folds = Folds::stratified(&engine, 5, 0).unwrap();
+    let fold = folds.of(&table.batch()).unwrap();
+    let comparison = CrossValidation::new(folds).run(&engine, std::slice::from_ref(&candidate)).unwrap();
+    naive(&table, &fold, 5, &candidate).check(&comparison.ranked()[0].sums, "open");
+}
+
+/// A name says which folds settled what was left open, and `fit` with these options makes the same model.
+#[test]
+fn names_of_open_and_calibrated_candidates_have_their_folds() {
+    let table = clouds(15, [40, 60, 80]);
+    let engine = table.memory();
+    let open = Gaussian { pooling: Strength::Auto, shrinkage: Strength::Auto, ..Gaussian::default() };
+    let candidates = [
+        Candidate::generative(
+            "gaussian --covariance full --shrinkage auto --pooling auto",
+            table.learner(open.clone()),
+        ),
+        Candidate::generative("gaussian --covariance full", table.learner(Gaussian::default())),
+    ];
+    for (count, seed, options) in [(5, 0, ""), (7, 0, " --folds 7"), (5, 3, " --seed 3"), (4, 1, " --folds 4 --seed 1")]
+    {
+        let folds = Folds::stratified(&engine, count, seed).unwrap();
+        let comparison = CrossValidation::new(folds).calibrated(2).run(&engine, &candidates).unwrap();
+        let names: Vec<&str> = comparison.ranked().iter().map(|outcome| outcome.name.as_str()).collect();
+        for candidate in &candidates {
+            let (own, calibrated) = (&candidate.name, format!("{} --calibrate logistic{options}", candidate.name));
+            let plain = if own.contains("auto") { format!("{own}{options}") } else { own.clone() };
+            assert!(names.contains(&plain.as_str()) && names.contains(&calibrated.as_str()), "{names:?}");
+        }
+        let outcome = comparison.ranked().iter().find(|o| o.candidate == 0 && o.calibration.is_none()).unwrap();
+        let model = comparison.refit(outcome, &candidates, &engine).unwrap();
+        let fitted = table.learner(open.clone()).folds(count, seed).learn(&engine).unwrap();
+        assert_eq!(model.evidence(&table.batch()).unwrap(), fitted.evidence(&table.batch()).unwrap());
+    }
 }

@@ -3,13 +3,31 @@
 //! For two classes it is the line LLR′ = a·LLR + b: prior-weighted logistic regression on the LLR
 //! (Brümmer & du Preez 2006). Temperature scaling has b = 0 and a = 1/T. a is the same for all classes,
 //! so a constant added to a row's evidence still changes nothing; Σ bₖ = 0.
+//!
+//! With zₖ = aeₖ + bₖ + ln πₖ and pₖ = exp(zₖ)/Σ exp(zⱼ), a row of weight w whose target is q gives
+//!
+//! ```text
+//! loss         −w Σ qₖ ln pₖ
+//! gradient     ∂a: w Σ (pₖ − qₖ)eₖ        ∂bₖ: w (pₖ − qₖ)
+//! Hessian·v    u = eₖvₐ + vₖ less its mean under p;   a: w Σ pₖeₖuₖ   bₖ: w pₖuₖ
+//! ```
+//!
+//! so that each takes one pass over rows × classes, and Newton's method by conjugate gradients needs no
+//! matrix of pairs of classes.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::softmax::{Softmax, balance};
+use super::partial::Share;
+use super::softmax::{balance, separable};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::learn::solve::{Curvature, Limits, Objective, Point, newton_cg};
+use crate::numerics::{Matrix, lanes, vectorised};
 use crate::posterior::Prior;
+
+/// Rows × classes observed at once; their sums are added in order.
+const CELLS: usize = 1 << 16;
 
 /// e ↦ a·e + b.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +48,12 @@ impl Affine {
         pseudo_count: f64,
         biased: bool,
     ) -> Result<Self> {
-        let problem = Problem::new(evidence, truth, weights, prior, pseudo_count)?;
-        let map = problem.map(&problem.softmax(biased).fit()?.theta);
+        let problem = Problem::new(evidence, truth, weights, prior, pseudo_count, biased)?;
+        let solution = newton_cg(&problem, problem.zero(), Limits { gradient: 1e-12, iterations: 200 })?;
+        if problem.share.iter().all(|s| *s == 1.0) && problem.sums(&solution.theta, Ask::Value).separated {
+            return Err(separable());
+        }
+        let map = problem.map(&solution.theta);
         match map.scale > 0.0 {
             true => Ok(map),
             false => Err(Error::Classes(
@@ -41,8 +63,9 @@ impl Affine {
     }
 
     /// The map of a row's evidence. −∞ stays.
-    pub(super) fn apply(&self, row: &mut [f64]) {
-        row.iter_mut().zip(&self.bias).for_each(|(e, b)| *e = self.scale * *e + b);
+    pub(super) fn apply(&self, row: &mut [f64], share: Share) {
+        let slope = share.of_slope(self.scale);
+        row.iter_mut().zip(&self.bias).for_each(|(e, b)| *e = slope * *e + share.offset * b);
     }
 }
 
@@ -60,11 +83,19 @@ pub(crate) fn least_loss(
     if truth.iter().enumerate().any(hopeless) {
         return Ok((f64::INFINITY, None));
     }
-    let problem = Problem::new(evidence, truth, Some(weights), &Prior::uniform(classes), 0.0)?;
-    let theta = start.map_or_else(|| vec![0.0; classes], |map| problem.theta(map));
-    let solution = problem.softmax(true).least(theta)?;
-    // Below 0 the best allowed scale is 0, where the best biases are 0 too.
-    let value = if solution.theta[0] > 0.0 { solution.value } else { (classes as f64).ln() };
+    let problem = Problem::new(evidence, truth, Some(weights), &Prior::uniform(classes), 0.0, true)?;
+    let identity = Affine { scale: 1.0, bias: vec![0.0; classes] };
+    let start = problem.theta(start.unwrap_or(&identity));
+    // Near the minimum an error in θ leaves its square in the value: the gradient need not be as small as
+    // for θ.
+    let solution = newton_cg(&problem, start, Limits { gradient: 1e-8, iterations: 200 })?;
+    let value = match (solution.theta[0] > 0.0, problem.sums(&solution.theta, Ask::Value).separated) {
+        // Twice such a map is better still, and so on: the loss approaches 0.
+        (true, true) => 0.0,
+        (true, false) => solution.value,
+        // Below 0 the best allowed scale is 0, where the best biases are 0 too.
+        (false, _) => (classes as f64).ln(),
+    };
     Ok((value, Some(problem.map(&solution.theta))))
 }
 
@@ -73,9 +104,46 @@ struct Problem<'a> {
     evidence: &'a Evidence,
     truth: &'a [u32],
     weights: Vec<f64>,
+    /// The share of a row of each class that counts for its own class; 1 without pseudo-counts.
     share: Vec<f64>,
     log_prior: Vec<f64>,
     unit: f64,
+    biased: bool,
+}
+
+/// What is summed over rows.
+#[derive(Clone, Copy)]
+enum Ask<'v> {
+    /// The value, and whether the rows are separated.
+    Value,
+    /// The gradient too.
+    Gradient,
+    /// And the diagonal of the Hessian.
+    Diagonal,
+    /// The product of the Hessian with this direction, in place of the gradient.
+    Product(&'v [f64]),
+}
+
+/// Sums over rows; parameters stand in the order a, b₀, b₁, ...
+struct Sums {
+    value: f64,
+    gradient: Vec<f64>,
+    diagonal: Vec<f64>,
+    /// Whether every row is on the right side.
+    separated: bool,
+}
+
+impl Sums {
+    fn new(length: usize) -> Self {
+        Sums { value: 0.0, gradient: vec![0.0; length], diagonal: vec![0.0; length], separated: true }
+    }
+
+    fn add(&mut self, other: &Sums) {
+        self.value += other.value;
+        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
+        self.diagonal.iter_mut().zip(&other.diagonal).for_each(|(a, b)| *a += b);
+        self.separated &= other.separated;
+    }
 }
 
 impl<'a> Problem<'a> {
@@ -85,6 +153,7 @@ impl<'a> Problem<'a> {
         weights: Option<&[f64]>,
         prior: &Prior,
         pseudo_count: f64,
+        biased: bool,
     ) -> Result<Self> {
         let (weights, share) = balance(truth, weights, prior.probabilities(), pseudo_count)?;
         for (i, &k) in truth.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
@@ -103,37 +172,149 @@ impl<'a> Problem<'a> {
         let unit = truth.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0).map(square).sum::<f64>().sqrt();
         let unit = if unit > 0.0 { unit } else { 1.0 };
         let log_prior = prior.probabilities().iter().map(|p| p.ln()).collect();
-        Ok(Problem { evidence, truth, weights, share, log_prior, unit })
+        Ok(Problem { evidence, truth, weights, share, log_prior, unit, biased })
     }
 
-    /// Features: the evidence against the true class, and an indicator of each class but the first.
-    fn softmax(&self, biased: bool) -> Softmax<'_, impl Fn(usize, &mut [f64]) + Sync> {
-        let width = if biased { self.evidence.classes() } else { 1 };
-        let features = move |i: usize, phi: &mut [f64]| {
-            let row = self.evidence.row(i);
-            let own = row[self.truth[i] as usize];
-            phi.fill(0.0);
-            for (k, e) in row.iter().enumerate() {
-                phi[k * width] = (e - own) / self.unit;
-                if biased && k > 0 {
-                    phi[k * width + k] = 1.0;
-                }
-            }
-        };
-        let (truth, weights, log_prior, share) = (self.truth, &self.weights, &self.log_prior, &self.share);
-        Softmax { truth, weights, log_prior, share, width, features }
+    fn zero(&self) -> Vec<f64> {
+        vec![0.0; if self.biased { self.evidence.classes() + 1 } else { 1 }]
     }
 
     /// The parameters of a map.
     fn theta(&self, map: &Affine) -> Vec<f64> {
-        let biases = map.bias[1..].iter().map(|b| b - map.bias[0]);
-        std::iter::once(map.scale * self.unit).chain(biases).collect()
+        let biases = if self.biased { &map.bias[..] } else { &[] };
+        std::iter::once(map.scale * self.unit).chain(biases.iter().copied()).collect()
     }
 
     fn map(&self, theta: &[f64]) -> Affine {
         let classes = self.evidence.classes();
-        let bias: Vec<f64> = (0..classes).map(|k| if k > 0 && theta.len() > 1 { theta[k] } else { 0.0 }).collect();
+        let bias = if self.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
+        // The same for all classes is nothing.
         let mean = bias.iter().sum::<f64>() / classes as f64;
         Affine { scale: theta[0] / self.unit, bias: bias.iter().map(|b| b - mean).collect() }
+    }
+
+    fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Sums {
+        let rows = (CELLS / self.evidence.classes()).max(1);
+        let starts: Vec<usize> = (0..self.truth.len()).step_by(rows).collect();
+        let part = |&start: &usize| {
+            let mut sums = Sums::new(self.evidence.classes() + 1);
+            self.add(theta, ask, start..self.truth.len().min(start + rows), &mut sums);
+            sums
+        };
+        let parts: Vec<Sums> = starts.par_iter().map(part).collect();
+        let mut all = Sums::new(self.evidence.classes() + 1);
+        parts.iter().for_each(|part| all.add(part));
+        // Without biases only the scale is moved.
+        all.gradient.truncate(theta.len());
+        all.diagonal.truncate(theta.len());
+        all
+    }
+
+    fn add(&self, theta: &[f64], ask: Ask<'_>, rows: std::ops::Range<usize>, sums: &mut Sums) {
+        let classes = self.evidence.classes();
+        let biases = |theta: &[f64]| if self.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
+        let (a, b) = (theta[0], biases(theta));
+        let (va, vb) = match ask {
+            Ask::Product(v) => (v[0], biases(v)),
+            _ => (0.0, Vec::new()),
+        };
+        let offset: Vec<f64> = b.iter().zip(&self.log_prior).map(|(b, p)| b + p).collect();
+        let [mut x, mut z, mut p, mut u] = [(); 4].map(|()| vec![0.0; classes]);
+        let (x, z, p, u) = (&mut x[..], &mut z[..], &mut p[..], &mut u[..]);
+        let (offset, vb) = (&offset[..], &vb[..]);
+        let Sums { value, gradient, diagonal, separated } = sums;
+        // The sums keep room for biases that are not moved.
+        let (ga, gb) = gradient.split_first_mut().expect("a scale");
+        let (da, db) = diagonal.split_first_mut().expect("a scale");
+        vectorised!(for i in rows {
+            let (w, t) = (self.weights[i], self.truth[i] as usize);
+            if w == 0.0 {
+                continue;
+            }
+            let row = self.evidence.row(i);
+            let (own, unit) = (row[t], 1.0 / self.unit);
+            for (((x, z), e), b) in x.iter_mut().zip(z.iter_mut()).zip(row).zip(offset) {
+                // A class that is impossible has no part in anything.
+                let possible = *e > f64::NEG_INFINITY;
+                *x = if possible { (e - own) * unit } else { 0.0 };
+                *z = if possible { a * *x + b } else { f64::NEG_INFINITY };
+            }
+            if matches!(ask, Ask::Value) {
+                // Without the prior, which a larger scale would not enlarge.
+                let margin = |k: usize| z[t] - self.log_prior[t] > z[k] - self.log_prior[k];
+                *separated &= (0..row.len()).all(|k| k == t || margin(k));
+            }
+            let top = z.iter().fold(f64::NEG_INFINITY, |m, z| if *z > m { *z } else { m });
+            p.iter_mut().zip(z.iter()).for_each(|(p, z)| *p = lanes::exp(z - top));
+            // The others apart: of a row that is nearly sure, what is left would be lost beside 1.
+            let right = std::mem::replace(&mut p[t], 0.0);
+            let rest = sum(p, p, |p, _| p);
+            let total = right + rest;
+            let loss = if z[t] == top { rest.ln_1p() } else { total.ln() + (top - z[t]) };
+            let share = self.share[t];
+            let other = (1.0 - share) / (row.len() - 1).max(1) as f64;
+            *value += w * share * loss;
+            if share < 1.0 {
+                let log_total = top + total.ln();
+                let losses = z.iter().enumerate().filter(|(k, _)| *k != t).map(|(_, z)| log_total - z);
+                *value += w * other * losses.sum::<f64>();
+            }
+            let scale = 1.0 / total;
+            p.iter_mut().for_each(|p| *p *= scale);
+            let (right, rest) = (right * scale, rest * scale);
+            match ask {
+                Ask::Value => {}
+                Ask::Gradient | Ask::Diagonal => {
+                    // x is 0 for the true class.
+                    *ga += w * sum(p, x, |p, x| (p - other) * x);
+                    gb.iter_mut().zip(p.iter()).for_each(|(g, p)| *g += w * (p - other));
+                    gb[t] += w * (other + (1.0 - share) - rest);
+                    if matches!(ask, Ask::Diagonal) {
+                        let mean = sum(p, x, |p, x| p * x);
+                        *da += w * (sum(p, x, |p, x| p * (x - mean) * (x - mean)) + right * mean * mean);
+                        db.iter_mut().zip(p.iter()).for_each(|(d, p)| *d += w * p * (1.0 - p));
+                        db[t] += w * right * rest;
+                    }
+                }
+                Ask::Product(_) => {
+                    p[t] = right;
+                    u.iter_mut().zip(x.iter()).zip(vb).for_each(|((u, x), v)| *u = x * va + v);
+                    let mean = sum(p, u, |p, u| p * u);
+                    p.iter_mut().zip(u.iter()).for_each(|(p, u)| *p *= u - mean);
+                    *ga += w * sum(p, x, |p, x| p * x);
+                    gb.iter_mut().zip(p.iter()).for_each(|(g, p)| *g += w * p);
+                }
+            }
+        });
+    }
+}
+
+/// Σ f(a, b), in lanes.
+#[inline(always)]
+fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+    let ((a, last_a), (b, last_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..8 {
+            sums[k] += f(a[k], b[k]);
+        }
+    }
+    let last = last_a.iter().zip(last_b).map(|(a, b)| f(*a, *b));
+    sums.into_iter().chain(last).fold(0.0, |sum, x| sum + x)
+}
+
+impl Objective for Problem<'_> {
+    fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
+        let diagonal = curvature != Curvature::None;
+        let sums = self.sums(theta, if diagonal { Ask::Diagonal } else { Ask::Gradient });
+        let curvature = match diagonal {
+            true => Matrix::from_columns(theta.len(), 1, sums.diagonal),
+            false => Matrix::zeros(0, 0),
+        };
+        Ok(Point { value: sums.value, gradient: sums.gradient, curvature })
+    }
+
+    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+        Ok(self.sums(theta, Ask::Product(direction)).gradient)
     }
 }

@@ -18,12 +18,14 @@ mod affine;
 mod beta;
 mod steps;
 mod rest;
+mod partial;
 mod model;
 
 pub use affine::Affine;
 pub(crate) use affine::least_loss;
 pub use beta::Beta;
 pub use model::CalibratedModel;
+pub use partial::{Share, count_cells};
 pub use rest::{LlrMap, OneVersusRest};
 pub use steps::Steps;
 
@@ -32,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::evaluate::check_weights;
-use crate::evidence::{self, Evidence};
+use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::posterior::Prior;
 
@@ -160,14 +162,13 @@ impl Calibrator {
                 return Err(Error::Prior(format!("class `{}` has 0: calibration needs them all", classes[k])));
             }
         }
-        let has_rows = |k: usize| {
-            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-            truth.iter().enumerate().any(|(i, c)| *c as usize == k && weight(i) > 0.0)
-        };
         if let Some(row) = truth.iter().position(|k| *k as usize >= classes.len()) {
             return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
         }
-        match (0..classes.len()).find(|&k| !has_rows(k)) {
+        let mut has_rows = vec![false; classes.len()];
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        truth.iter().enumerate().for_each(|(i, k)| has_rows[*k as usize] |= weight(i) > 0.0);
+        match has_rows.iter().position(|has| !has) {
             Some(k) => Err(Error::Classes(format!("class `{}` has no rows to calibrate with", classes[k]))),
             None => Ok(()),
         }
@@ -175,34 +176,69 @@ impl Calibrator {
 }
 
 impl Calibration {
-    /// Calibrated evidence. Rows that are impossible under every class stay so.
+    /// Calibrated evidence of whole rows. Rows that are impossible under every class stay so.
     pub fn apply(&self, evidence: &Evidence) -> Result<Evidence> {
+        self.apply_shares(evidence, |_| Share::WHOLE)
+    }
+
+    /// Calibrated evidence, where each row has its [`Share`] of the map.
+    pub fn apply_shares(&self, evidence: &Evidence, share: impl Fn(usize) -> Share + Sync) -> Result<Evidence> {
         const CHUNK: usize = 1024;
         let classes = evidence.classes();
         Error::check_shape("classes of the evidence", self.classes().unwrap_or(classes), classes)?;
         let mut values = evidence.values().to_vec();
-        let rows = |values: &mut [f64]| values.chunks_exact_mut(classes).for_each(|row| self.apply_row(row));
-        values.par_chunks_mut(CHUNK * classes).for_each(rows);
+        values.par_chunks_mut(CHUNK * classes).enumerate().for_each(|(chunk, values)| {
+            for (i, row) in values.chunks_exact_mut(classes).enumerate() {
+                self.apply_row(row, share(chunk * CHUNK + i));
+            }
+        });
         Evidence::new(classes, values)
     }
 
     /// Calibrates the evidence of one row.
-    pub(crate) fn apply_row(&self, row: &mut [f64]) {
+    pub(crate) fn apply_row(&self, row: &mut [f64], share: Share) {
+        if share.offset == 0.0 {
+            // Without a cell there is no evidence, whatever an average row would say.
+            row.fill(0.0);
+            return;
+        }
         if row.iter().all(|e| *e == f64::NEG_INFINITY) {
             return;
         }
-        let llr = |row: &[f64]| row[1] - row[0];
+        let llr = row[row.len() - 1] - row[0];
         let llr = match self {
-            Calibration::Affine(affine) => return affine.apply(row),
-            Calibration::OneVersusRest(rest) => {
-                let llrs: Vec<f64> = (0..row.len()).map(|k| evidence::llr(row, k)).collect();
-                return rest.apply(&llrs, row);
-            }
-            Calibration::Steps(steps) => steps.apply(llr(row)),
-            Calibration::Beta(beta) => beta.apply(llr(row)),
+            Calibration::Affine(affine) => return affine.apply(row, share),
+            Calibration::OneVersusRest(rest) => return rest.apply(row, share),
+            Calibration::Steps(steps) => share.of_llr(llr, steps.apply(llr), steps.apply(0.0)),
+            Calibration::Beta(beta) => share.of_llr(llr, beta.apply(llr), beta.apply(0.0)),
         };
         // Never above 0, so that an infinite LLR is an impossible class.
         row.copy_from_slice(&[f64::min(0.0, -llr), f64::min(0.0, llr)]);
+    }
+
+    /// By how much what a feature says is multiplied, so that calibrated evidence is the sum of what features
+    /// say times this, plus a small rest: the slope of a line, of two classes that from LLR 0 to the row's, of more
+    /// the one that fits best.
+    pub(crate) fn slope(&self, before: &[f64], after: &[f64], share: Share) -> f64 {
+        let slope = match self {
+            Calibration::Affine(affine) => share.of_slope(affine.scale),
+            Calibration::Steps(_) | Calibration::Beta(_) => {
+                let g0 = match self {
+                    Calibration::Steps(steps) => steps.apply(0.0),
+                    Calibration::Beta(beta) => beta.apply(0.0),
+                    _ => 0.0,
+                };
+                let g0 = if g0.is_finite() { g0 } else { 0.0 };
+                (after[1] - after[0] - share.offset * g0) / (before[1] - before[0])
+            }
+            Calibration::OneVersusRest(_) => {
+                let mean = |row: &[f64]| row.iter().sum::<f64>() / row.len() as f64;
+                let (x, y) = (mean(before), mean(after));
+                let product: f64 = before.iter().zip(after).map(|(a, b)| (a - x) * (b - y)).sum();
+                product / before.iter().map(|a| (a - x) * (a - x)).sum::<f64>()
+            }
+        };
+        if slope.is_finite() && slope >= 0.0 { slope } else { 1.0 }
     }
 
     /// How many classes it is for.

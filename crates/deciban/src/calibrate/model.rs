@@ -1,6 +1,7 @@
-//! A model with its calibration: one more [`Model`], whose evidence is the calibrated one.
+//! A model with its calibration: one more [`Model`], whose evidence is the calibrated one. Rows with missing cells
+//! get their [`Share`] of the map.
 
-use super::Calibration;
+use super::{Calibration, Share, count_cells};
 use crate::data::Batch;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -12,18 +13,30 @@ use crate::learn::{About, Classifier, Model};
 pub struct CalibratedModel {
     model: Box<Model>,
     calibration: Calibration,
+    typical_cells: f64,
 }
 
 impl CalibratedModel {
-    /// Puts a calibration on a model that has none.
+    /// Puts a calibration on a model that has none. The rows that taught it had all their cells, unless
+    /// [`with_typical_cells`](CalibratedModel::with_typical_cells) says otherwise.
     pub fn new(model: Model, calibration: Calibration) -> Result<Self> {
         let classes = model.schema().classes().len();
         Error::check_shape("classes of the calibration", classes, calibration.classes().unwrap_or(classes))?;
+        let typical_cells = model.schema().columns().len() as f64;
         match model {
             Model::Calibrated(_) => {
                 Err(Error::Schema("the model is calibrated already: calibrate its `model()`".into()))
             }
-            model => Ok(CalibratedModel { model: Box::new(model), calibration }),
+            model => Ok(CalibratedModel { model: Box::new(model), calibration, typical_cells }),
+        }
+    }
+
+    /// Says how many cells the rows had on average that taught the calibration, from 0 to the number of columns.
+    pub fn with_typical_cells(self, cells: f64) -> Result<Self> {
+        let columns = self.model.schema().columns().len() as f64;
+        match cells >= 0.0 && cells <= columns {
+            true => Ok(CalibratedModel { typical_cells: cells, ..self }),
+            false => Err(Error::Schema(format!("{cells} cells of a row with {columns} columns"))),
         }
     }
 
@@ -37,9 +50,20 @@ impl CalibratedModel {
         &self.calibration
     }
 
+    /// How many cells the rows had on average that taught the map.
+    pub fn typical_cells(&self) -> f64 {
+        self.typical_cells
+    }
+
     /// The model as it was before, by value.
     pub fn into_model(self) -> Model {
         *self.model
+    }
+
+    /// The share of the map that each row has, by its cells.
+    pub(crate) fn shares(&self, x: &Batch<'_>) -> Result<impl Fn(usize) -> Share + Sync + use<>> {
+        let (cells, typical) = (count_cells(x)?, self.typical_cells);
+        Ok(move |row: usize| cells.as_ref().map_or(Share::WHOLE, |cells| Share::new(cells[row] as usize, typical)))
     }
 }
 
@@ -53,13 +77,14 @@ impl Classifier for CalibratedModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        self.calibration.apply(&self.model.evidence(x)?)
+        self.calibration.apply_shares(&self.model.evidence(x)?, self.shares(x)?)
     }
 }
 
 impl Stored for CalibratedModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         self.model.put(archive, &format!("{name}.model.kind"), &format!("{name}.model"))?;
+        archive.put(&format!("{name}.typical_cells"), &[1], &[self.typical_cells])?;
         self.calibration.store(archive, &format!("{name}.calibration"))
     }
 
@@ -71,6 +96,15 @@ impl Stored for CalibratedModel {
         }
         let calibration = Calibration::load(archive, &format!("{name}.calibration"))?;
         let model = Model::get(archive, &kind, &format!("{name}.model"))?;
-        CalibratedModel::new(model, calibration).map_err(|e| archive.damaged(&e.to_string()))
+        let model = CalibratedModel::new(model, calibration).map_err(|e| archive.damaged(&e.to_string()))?;
+        // Files from before do not say it.
+        let typical = format!("{name}.typical_cells");
+        match archive.has(&typical) {
+            false => Ok(model),
+            true => {
+                let cells = archive.finite(&typical, &[1])?[0];
+                model.with_typical_cells(cells).map_err(|e| archive.damaged(&e.to_string()))
+            }
+        }
     }
 }

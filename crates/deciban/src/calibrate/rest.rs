@@ -15,9 +15,9 @@
 //! LLRₖ. Where the K maps contradict each other, the sum Σ pₖ is not 1: unlike one map for all classes,
 //! this one is only as good as they agree.
 
-use super::{Beta, Steps};
+use super::{Beta, Share, Steps};
 use crate::error::Result;
-use crate::evidence::Evidence;
+use crate::evidence::{Against, Evidence};
 use crate::numerics::softplus;
 
 /// The map of one class's LLR against the rest.
@@ -67,8 +67,9 @@ impl OneVersusRest {
         let mut totals = vec![0.0; classes];
         truth.iter().enumerate().for_each(|(i, &k)| totals[k as usize] += weight(i));
         let all: f64 = totals.iter().sum();
+        let rows: Vec<Against> = (0..truth.len()).map(|i| Against::new(evidence.row(i))).collect();
         let one = |k: usize| {
-            let llr: Vec<f64> = (0..truth.len()).map(|i| evidence.llr(i, k)).collect();
+            let llr: Vec<f64> = rows.iter().enumerate().map(|(i, row)| row.llr(evidence.row(i)[k], k)).collect();
             let target: Vec<bool> = truth.iter().map(|&t| t as usize == k).collect();
             let mean = (all - totals[k]) / (classes - 1) as f64;
             let balanced = |(i, &t): (usize, &u32)| match t as usize {
@@ -80,11 +81,12 @@ impl OneVersusRest {
         Ok(OneVersusRest { maps: (0..classes).map(one).collect::<Result<_>>()? })
     }
 
-    /// The calibrated evidence of a row, from the LLR of each class against the rest.
-    pub(super) fn apply(&self, llrs: &[f64], row: &mut [f64]) {
-        let rest = ((self.maps.len() - 1) as f64).ln();
-        for ((e, map), &llr) in row.iter_mut().zip(&self.maps).zip(llrs) {
-            *e = -softplus(rest - map.apply(llr));
+    /// The calibrated evidence of a row.
+    pub(super) fn apply(&self, row: &mut [f64], share: Share) {
+        let (others, against) = (((self.maps.len() - 1) as f64).ln(), Against::new(row));
+        for (k, (e, map)) in row.iter_mut().zip(&self.maps).enumerate() {
+            let llr = against.llr(*e, k);
+            *e = -softplus(others - share.of_llr(llr, map.apply(llr), map.apply(0.0)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The fit behind the smooth calibrations: a softmax linear in features of each row and class.
+//! The fit behind beta calibration: a softmax linear in features of each row and class.
 //!
 //! ```text
 //! p(k | x) ∝ exp(θᵀφₖ(x)) πₖ
@@ -67,17 +67,9 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Softmax<'_, F> {
         let solution = newton(self, vec![0.0; self.width], limits)?;
         let unbounded = self.share.iter().all(|s| *s == 1.0) && self.at_all(&solution.theta).separated;
         if unbounded {
-            let message = "the rows are perfectly separable: there is no error to learn from, and the evidence would \
-                           grow without end; calibrate on more rows, or give a pseudo-count of 1";
-            return Err(Error::parameter("pseudo_count", message));
+            return Err(separable());
         }
         Ok(solution)
-    }
-
-    /// The least value, also where the rows are separable and it is only approached. Near the minimum an
-    /// error in θ leaves its square in the value, so the gradient need not be as small as for θ.
-    pub fn least(&self, start: Vec<f64>) -> Result<Solution> {
-        newton(self, start, Limits { gradient: 1e-8, iterations: 200 })
     }
 
     fn at_all(&self, theta: &[f64]) -> Sums {
@@ -136,6 +128,13 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Objective for Softmax<'_, F> {
         let sums = self.at_all(theta);
         Ok(Point { value: sums.value, gradient: sums.gradient, curvature: sums.hessian })
     }
+}
+
+/// Of rows without an error to learn from.
+pub(super) fn separable() -> Error {
+    let message = "the rows are perfectly separable: there is no error to learn from, and the evidence would \
+                   grow without end; calibrate on more rows, or give a pseudo-count of 1";
+    Error::parameter("pseudo_count", message)
 }
 
 /// Weights under which classes have the shares `prior`, and the share of a row that counts for its own

@@ -209,18 +209,32 @@ pub fn explain_until(model: &Model, x: &Batch<'_>, order: Order, stop: &AtomicBo
     }
 }
 
-/// The ledger of the model inside, and what calibration adds to its sum.
+/// The ledger of the model inside, with every line multiplied by the slope of the calibration, and its offset as one
+/// line more. A map that is not a line has the mean slope from no evidence to the row's.
 fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
     let mut all = explain_until(model.model(), x, order, stop)?;
-    let evidence = model.evidence(x)?;
+    let before = model.model().evidence(x)?;
+    let shares = model.shares(x)?;
+    let after = model.calibration().apply_shares(&before, &shares)?;
     for (row, explanation) in all.iter_mut().enumerate() {
-        let added = |(k, e): (usize, &f64)| {
-            let before: f64 = explanation.entries.iter().map(|entry| entry.evidence[k]).sum();
-            // What is impossible stays so.
-            if before.is_finite() { e - before } else { 0.0 }
-        };
-        let added = evidence.row(row).iter().enumerate().map(added).collect();
-        explanation.entries.push(Entry::new("(calibration)", "", added));
+        let slope = model.calibration().slope(before.row(row), after.row(row), shares(row));
+        let mut rest = after.row(row).to_vec();
+        for (k, rest) in rest.iter_mut().enumerate() {
+            let impossible = *rest == f64::NEG_INFINITY;
+            let mut sum = 0.0;
+            for entry in &mut explanation.entries {
+                let says = &mut entry.evidence[k];
+                // What steps make possible again is not impossible because of one line.
+                match says.is_finite() {
+                    true => *says *= slope,
+                    false if !impossible => *says = 0.0,
+                    false => {}
+                }
+                sum += *says;
+            }
+            *rest = if impossible { 0.0 } else { *rest - sum };
+        }
+        explanation.entries.push(Entry::new("(calibration)", "", rest));
     }
     Ok(all)
 }

@@ -39,6 +39,7 @@ const GAUSSIAN: Group = &[
     "pca",
     "lda",
 ];
+/// Folds settle what is left open, and calibrations of any model.
 const FOLDS: Group = &["folds", "seed"];
 const PSEUDO_COUNT: Group = &["pseudo_count"];
 const LEVELS: Group = &["refuse_unseen"];
@@ -62,11 +63,11 @@ pub const MODELS: &[(&str, &[Group])] = &[
     ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS]),
     ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
     ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
-    ("logistic", &[WEIGHTS, TEXTS]),
-    ("probit", &[WEIGHTS, TEXTS]),
-    ("cloglog", &[WEIGHTS, TEXTS]),
-    (NOISY_OR, &[EFFECT, PSEUDO_COUNT, TEXTS]),
-    (LEAST_SQUARES, &[]),
+    ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
+    ("probit", &[WEIGHTS, FOLDS, TEXTS]),
+    ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
+    (NOISY_OR, &[EFFECT, FOLDS, PSEUDO_COUNT, TEXTS]),
+    (LEAST_SQUARES, &[FOLDS]),
 ];
 
 /// Options that statistics depend on.

@@ -10,16 +10,18 @@
 
 use rayon::prelude::*;
 
+use super::candidate::Candidate;
 use super::compare::{Comparison, Outcome};
 use super::score::{HeldRows, Score};
-use super::sums::Sums;
-use crate::calibrate::{Calibration, Calibrator};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
+use crate::learn::Model;
 
-/// Above as many numbers to be added for a step of a fit, calibrated candidates take too long.
-const MOST_ADDED: f64 = 2e7;
+/// Above this many scores (rows × classes), calibrated candidates are not tried: their evidence takes too much
+/// memory, and their maps too long.
+const MOST_SCORES: f64 = 1e7;
 
 /// Rows with their evidence by models that have not seen their fold.
 #[derive(Clone, Debug)]
@@ -27,11 +29,15 @@ pub struct HeldOut {
     /// The rows whose class the models know.
     pub rows: evaluate::Scored,
     folds: Vec<u32>,
+    /// How many cells each row has, and how many there are on average.
+    cells: Vec<u32>,
+    typical_cells: f64,
 }
 
 impl HeldOut {
     pub(super) fn new(rows: &HeldRows, place: usize, classes: usize) -> Result<Self> {
-        let (mut values, mut truth, mut weights, mut folds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut values, mut truth, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut folds, mut cells) = (Vec::new(), Vec::new());
         for (i, row) in rows.evidence[place].chunks_exact(classes).enumerate() {
             // A class that no other fold has is impossible, and so would be its rows.
             let unseen = row[rows.classes[i] as usize] == f64::NEG_INFINITY && rows.losses[place][i].is_nan();
@@ -40,11 +46,29 @@ impl HeldOut {
                 truth.push(rows.classes[i]);
                 weights.push(rows.weights[i]);
                 folds.push(rows.folds[i]);
+                cells.push(rows.cells[i]);
             }
         }
+        let typical_cells = typical_cells(&cells, &weights);
         let mut kept = evaluate::Scored::new(classes)?;
         kept.append(&Evidence::new(classes, values)?, &truth, Some(&weights))?;
-        Ok(HeldOut { rows: kept, folds })
+        Ok(HeldOut { rows: kept, folds, cells, typical_cells })
+    }
+
+    /// How many cells a row has on average.
+    pub fn typical_cells(&self) -> f64 {
+        self.typical_cells
+    }
+
+    /// A model, learned as those that scored these rows, with the calibration that they teach.
+    pub fn calibrate(&self, model: Model, calibrator: &Calibrator, classes: &[String]) -> Result<CalibratedModel> {
+        let calibration = self.calibration(calibrator, classes)?;
+        CalibratedModel::new(model, calibration)?.with_typical_cells(self.typical_cells)
+    }
+
+    /// The share of the map that a row has.
+    fn share(&self, row: usize) -> Share {
+        Share::new(self.cells[row] as usize, self.typical_cells)
     }
 
     /// The calibration that all rows teach.
@@ -69,17 +93,24 @@ impl HeldOut {
         let folds = self.folds.iter().max().map_or(0, |most| *most as usize + 1);
         let maps = self.without_each(calibrator, classes, folds)?;
         let mut values = self.rows.evidence().values().to_vec();
-        let rows = values.chunks_exact_mut(classes.len()).zip(&self.folds);
-        rows.for_each(|(row, &fold)| maps[fold as usize].apply_row(row));
+        for (i, row) in values.chunks_exact_mut(classes.len()).enumerate() {
+            maps[self.folds[i] as usize].apply_row(row, self.share(i));
+        }
         let mut all = evaluate::Scored::new(classes.len())?;
         all.append(&Evidence::new(classes.len(), values)?, self.rows.truth(), Some(self.rows.weights()))?;
         Ok(all)
     }
 }
 
+fn typical_cells(cells: &[u32], weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let sum: f64 = cells.iter().zip(weights).map(|(c, w)| f64::from(*c) * w).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
 /// Whether calibrated candidates of so many rows and classes are quick enough.
 pub(super) fn is_quick(rows: f64, classes: usize) -> bool {
-    rows * (classes as f64).powi(3) <= MOST_ADDED
+    rows * classes as f64 <= MOST_SCORES
 }
 
 impl Comparison {
@@ -106,6 +137,7 @@ impl Comparison {
         score: &Score,
         rows: &HeldRows,
         calibrator: &Calibrator,
+        candidates: &[Candidate],
     ) -> Result<()> {
         let names = self.schema().classes().to_vec();
         let classes = names.len();
@@ -113,7 +145,7 @@ impl Comparison {
             let held_out = HeldOut::new(rows, i, classes)?;
             let maps = held_out.without_each(calibrator, &names, score.models.len());
             let (Ok(calibration), Ok(maps)) = (held_out.calibration(calibrator, &names), maps) else { continue };
-            let mut sums = vec![Sums::empty(classes, score.judge.costs.actions().len()); maps.len()];
+            let mut sums = vec![score.judge.empty(); maps.len()];
             let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());
             let log_priors: Vec<Vec<f64>> = score.models.iter().map(|models| score.log_prior(models)).collect();
             let (mut row, mut posterior) = (vec![0.0; classes], vec![0.0; classes]);
@@ -121,7 +153,7 @@ impl Comparison {
                 let fold = rows.folds[r] as usize;
                 let present = &score.models[fold].classes;
                 row.copy_from_slice(evidence);
-                maps[fold].apply_row(&mut row);
+                maps[fold].apply_row(&mut row, Share::new(rows.cells[r] as usize, held_out.typical_cells));
                 if classes == 2 && present.len() == 2 {
                     llrs.push(row[1] - row[0]);
                 }
@@ -132,7 +164,8 @@ impl Comparison {
                 losses.push(verdict.loss);
                 errors.push(u8::from(verdict.wrong));
             }
-            self.add(place, calibration, calibrator.method, sums, (losses, errors, llrs));
+            let calibration = (calibration, held_out.typical_cells);
+            self.add(place, calibration, (calibrator.method, candidates), sums, (losses, errors, llrs));
         }
         Ok(())
     }

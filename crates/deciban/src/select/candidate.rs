@@ -77,6 +77,38 @@ impl Candidate {
         }
     }
 
+    /// What `fit` needs to be told so that its folds, `drawn` by number and seed, are those of the comparison:
+    /// folds settle what is left open, and calibrations. Nothing where its defaults are these.
+    pub(super) fn fold_options(&self, drawn: (usize, u64), calibrated: bool) -> String {
+        let blocks = || match &self.recipe {
+            Recipe::Generative(learner) => learner.blocks(),
+            _ => &[],
+        };
+        let chooses_family = blocks().iter().any(|block| matches!(block.family, AnyFamily::Auto(_)));
+        if !calibrated && !self.is_open() {
+            return String::new();
+        }
+        // `fit` has 5 folds by default, and fewer where nothing but a family is chosen.
+        let folds = if drawn.0 != 5 || chooses_family { format!(" --folds {}", drawn.0) } else { String::new() };
+        let seed = if drawn.1 != 0 { format!(" --seed {}", drawn.1) } else { String::new() };
+        folds + &seed
+    }
+
+    /// Whether folds settle something that is left open.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(&self.recipe, Recipe::Generative(learner) if learner.blocks().iter().any(|b| b.family.is_open()))
+    }
+
+    /// Learns the model from rows; what is left open is settled by folds that are `drawn` by number and seed.
+    pub(super) fn learn_by(&self, drawn: (usize, u64), engine: &impl Engine) -> Result<Model> {
+        match &self.recipe {
+            Recipe::Generative(learner) if self.is_open() => {
+                learner.clone().folds(drawn.0, drawn.1).learn(engine).map(Model::Generative)
+            }
+            _ => self.learn(engine),
+        }
+    }
+
     /// Learns the model from rows.
     pub fn learn(&self, engine: &impl Engine) -> Result<Model> {
         match &self.recipe {

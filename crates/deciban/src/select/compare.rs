@@ -12,14 +12,17 @@ use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::learn::{Model, Statistics, Summarise};
+use crate::learn::{Generative, Model, Statistics, Summarise};
 use crate::posterior::Prior;
 
-/// Above as many scores, single rows are not kept: what needs them is not told.
+/// Above this many scores, rows are not stored, and the figures that need them are left out.
 const MOST_KEPT: f64 = 2e7;
 
-/// Above as many numbers their evidence is not kept.
+/// Above this many numbers, their evidence is not stored.
 const MOST_EVIDENCE: f64 = 6.4e7;
+
+/// The name of the line that every candidate is measured against.
+const PRIOR_ONLY: &str = "prior only";
 
 /// How candidates are compared.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// The calibration of its evidence, if this is a calibrated one: learned from all folds.
     pub calibration: Option<Calibration>,
+    /// How many cells the rows had on average that taught it.
+    typical_cells: f64,
     /// Its number among the kept rows.
     pub(super) place: usize,
     /// Its blocks among the statistics, if it is fitted from them.
@@ -59,9 +64,12 @@ pub struct Outcome {
 pub struct Comparison {
     costs: Costs,
     ranked: Vec<Outcome>,
+    prior_only: Outcome,
     failed: Vec<(String, Error)>,
     statistics: Statistics,
     rows: HeldRows,
+    /// The number and seed of the folds, where they are drawn.
+    drawn: Option<(usize, u64)>,
 }
 
 impl CrossValidation {
@@ -103,10 +111,20 @@ impl CrossValidation {
         CrossValidation { evidence: true, ..self }
     }
 
-    /// Fits and scores all candidates. One that fails, since its numbers are too few or a cell is
-    /// missing, is told apart; the error of the first is returned if none is left.
+    /// Fits and scores all candidates, and the prior alone. A candidate that fails, when it is fitted or when
+    /// it scores a row, is left out and listed by [`failed`](Comparison::failed). If none is left, the error of
+    /// the first is returned.
     pub fn run(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Comparison> {
-        let Some(folds) = &self.folds else { return self.each_row(engine, candidates) };
+        // The prior alone is a product of no blocks: it goes the same way as all others.
+        let nothing = Candidate::generative(PRIOR_ONLY, Generative::of_blocks(Vec::new()));
+        let all: Vec<Candidate> = candidates.iter().cloned().chain([nothing]).collect();
+        match &self.folds {
+            Some(folds) => self.each_fold(engine, &all, folds),
+            None => self.each_row(engine, &all),
+        }
+    }
+
+    fn each_fold(&self, engine: &impl Engine, candidates: &[Candidate], folds: &Folds) -> Result<Comparison> {
         let columns = engine.schema()?.columns().to_vec();
         let mut failed = Vec::new();
         let mut alive: Vec<usize> = (0..candidates.len()).collect();
@@ -142,9 +160,6 @@ impl CrossValidation {
                 failed.push((candidates[alive[i]].name.clone(), error));
             }
         }
-        if living.is_empty() {
-            return Err(failed.into_iter().next().map_or_else(no_candidates, |(_, error)| error));
-        }
         folds_models.iter_mut().for_each(|models| models.keep(&living));
         let (judge, costs, keep) = self.judge(&statistics, living.len())?;
         let (folds, prior) = (folds.clone(), self.prior.clone());
@@ -152,13 +167,14 @@ impl CrossValidation {
         let scored = engine.run(&score)?;
         let places: Vec<(usize, usize)> = living.iter().map(|&i| (alive[i], i)).collect();
         let rows: f64 = statistics.summary().rows().iter().sum();
-        let mut comparison = Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed);
+        let mut comparison = Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed)?;
+        comparison.name_folds(score.folds.drawn(), candidates);
         if self.calibrated > 0 && keep >= Keep::Losses && is_quick(rows, comparison.schema().classes().len()) {
             let few = comparison.promising(self.calibrated);
             score.models.iter_mut().for_each(|models| models.keep(&few));
             score.keep = Keep::Evidence;
             let rows = engine.run(&score)?.into_rows();
-            comparison.add_calibrated(&few, &score, &rows, &Calibrator::default())?;
+            comparison.add_calibrated(&few, &score, &rows, &Calibrator::default(), candidates)?;
         }
         Ok(comparison)
     }
@@ -183,9 +199,6 @@ impl CrossValidation {
                 Err(error) => failed.push((candidate.name.clone(), error)),
             }
         }
-        if alive.is_empty() {
-            return Err(failed.into_iter().next().map_or_else(no_candidates, |(_, error)| error));
-        }
         let chosen: Vec<Candidate> = alive.iter().map(|&c| candidates[c].clone()).collect();
         let shared = Shared::new(&chosen, &columns);
         let statistics = self.statistics(engine, &shared)?;
@@ -194,7 +207,7 @@ impl CrossValidation {
         let scored = engine.run(&pass)?;
         let places: Vec<(usize, usize)> = alive.iter().enumerate().map(|(i, &c)| (c, i)).collect();
         let seconds = vec![0.0; chosen.len()];
-        Ok(Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed))
+        Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed)
     }
 
     fn judge(&self, statistics: &Statistics, candidates: usize) -> Result<(Judge, Costs, Keep)> {
@@ -228,7 +241,7 @@ fn no_candidates() -> Error {
 
 impl Comparison {
     /// `places` holds, for each scored candidate, its number among all and among those with `seconds`
-    /// and blocks in `shared`.
+    /// and blocks in `shared`. The last one is the prior alone.
     #[allow(clippy::too_many_arguments)]
     fn new(
         candidates: &[Candidate],
@@ -238,8 +251,8 @@ impl Comparison {
         shared: Shared,
         statistics: Statistics,
         costs: Costs,
-        failed: Vec<(String, Error)>,
-    ) -> Self {
+        mut failed: Vec<(String, Error)>,
+    ) -> Result<Self> {
         let outcome = |(place, &(candidate, i)): (usize, &(usize, usize))| Outcome {
             candidate,
             name: candidates[candidate].name.clone(),
@@ -248,12 +261,25 @@ impl Comparison {
             seconds: seconds[i] + scored.seconds(place),
             blocks: shared.places[i].clone(),
             calibration: None,
+            typical_cells: 0.0,
             place,
         };
-        let ranked: Vec<Outcome> = places.iter().enumerate().map(outcome).collect();
-        let mut comparison = Comparison { costs, ranked, failed, statistics, rows: scored.into_rows() };
+        let mut ranked: Vec<Outcome> = Vec::new();
+        for outcome in places.iter().enumerate().map(outcome) {
+            match scored.failure(outcome.place) {
+                Some(error) => failed.push((outcome.name, error)),
+                None => ranked.push(outcome),
+            }
+        }
+        // A product of no blocks cannot fail where there is anything to learn.
+        let prior_only = ranked.pop_if(|outcome| outcome.candidate + 1 == candidates.len());
+        let (Some(prior_only), false) = (prior_only, ranked.is_empty()) else {
+            return Err(failed.into_iter().next().map_or_else(no_candidates, |(_, error)| error));
+        };
+        let mut comparison =
+            Comparison { costs, ranked, prior_only, failed, statistics, rows: scored.into_rows(), drawn: None };
         comparison.rank();
-        comparison
+        Ok(comparison)
     }
 
     fn rank(&mut self) {
@@ -262,27 +288,40 @@ impl Comparison {
         self.ranked.sort_by(|a, b| key(a).0.total_cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
     }
 
+    /// Adds to the names what depends on the folds, so that `fit` with a name repeats the model.
+    fn name_folds(&mut self, drawn: Option<(usize, u64)>, candidates: &[Candidate]) {
+        self.drawn = drawn;
+        let Some(drawn) = drawn else { return };
+        for outcome in &mut self.ranked {
+            outcome.name += &candidates[outcome.candidate].fold_options(drawn, false);
+        }
+    }
+
     /// Adds the outcome of the candidate at a place with a calibration, by its sums per fold and its losses,
     /// errors and LLRs per row.
     pub(super) fn add(
         &mut self,
         place: usize,
-        calibration: Calibration,
-        method: Method,
+        (calibration, typical_cells): (Calibration, f64),
+        (method, candidates): (Method, &[Candidate]),
         folds: Vec<Sums>,
         (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
     ) {
         let Some(plain) = self.ranked.iter().find(|outcome| outcome.place == place).cloned() else { return };
+        let candidate = &candidates[plain.candidate];
+        let options = self.drawn.map_or_else(String::new, |drawn| candidate.fold_options(drawn, true));
+        let name = format!("{} --calibrate {}{options}", candidate.name, method.name());
         let mut sums = folds[0].clone();
         folds[1..].iter().for_each(|fold| sums.merge(fold));
         self.rows.losses.push(losses);
         self.rows.errors.push(errors);
         self.rows.llrs.push(llrs);
         self.ranked.push(Outcome {
-            name: format!("{} --calibrate {}", plain.name, method.name()),
+            name,
             sums,
             folds,
             calibration: Some(calibration),
+            typical_cells,
             place: self.rows.losses.len() - 1,
             ..plain
         });
@@ -304,7 +343,27 @@ impl Comparison {
         &self.ranked
     }
 
-    /// The candidates that could not be fitted, and why.
+    /// The class shares alone, without a look at any column: what every candidate must beat. Its name is
+    /// *prior only*, and it is not among the [`ranked`](Comparison::ranked).
+    pub fn prior_only(&self) -> &Outcome {
+        &self.prior_only
+    }
+
+    /// Whether an outcome has a lower log loss than the prior alone. If the best one does not, the columns say
+    /// nothing about the classes that the candidates can learn.
+    pub fn beats_prior(&self, outcome: &Outcome) -> bool {
+        outcome.sums.log_loss() < self.prior_only.sums.log_loss()
+    }
+
+    /// The ranked outcomes with the prior alone at its place among them, as a table shows them.
+    pub fn lines(&self) -> Vec<&Outcome> {
+        let mut lines: Vec<&Outcome> = self.ranked.iter().collect();
+        let place = lines.iter().position(|outcome| !self.beats_prior(outcome)).unwrap_or(lines.len());
+        lines.insert(place, &self.prior_only);
+        lines
+    }
+
+    /// The candidates that could not be fitted or could not score a row, and why.
     pub fn failed(&self) -> &[(String, Error)] {
         &self.failed
     }
@@ -338,18 +397,37 @@ impl Comparison {
         kept.then(|| HeldOut::new(&self.rows, outcome.place, self.schema().classes().len())).transpose()
     }
 
+    /// The model of the best outcome that can be learned from all rows, which then stands first in the
+    /// ranking: one that fails is left out and listed by [`failed`](Comparison::failed).
+    pub fn refit_best(&mut self, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+        loop {
+            match self.refit(&self.ranked[0], candidates, engine) {
+                Err(error) if self.ranked.len() > 1 && !matches!(error, Error::Interrupted | Error::Io { .. }) => {
+                    let outcome = self.ranked.remove(0);
+                    self.failed.push((outcome.name, error));
+                }
+                learned => return learned,
+            }
+        }
+    }
+
     /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
     /// others by passes on `engine`.
     pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
         let candidate = &candidates[outcome.candidate];
-        let model = match (&candidate.recipe, &outcome.blocks) {
-            (Recipe::Generative(learner), Some(blocks)) => {
+        let model = match (&candidate.recipe, &outcome.blocks, self.drawn) {
+            // Left open: settled as `fit` does, by folds of its own.
+            (_, _, Some(drawn)) if candidate.is_open() => candidate.learn_by(drawn, engine),
+            (Recipe::Generative(learner), Some(blocks), _) => {
                 learner.fit(&self.statistics.select(blocks)).map(Model::Generative)
             }
             _ => candidate.learn(engine),
         }?;
         match &outcome.calibration {
-            Some(calibration) => Ok(Model::Calibrated(CalibratedModel::new(model, calibration.clone())?)),
+            Some(calibration) => {
+                let model = CalibratedModel::new(model, calibration.clone())?;
+                Ok(Model::Calibrated(model.with_typical_cells(outcome.typical_cells)?))
+            }
             None => Ok(model),
         }
     }

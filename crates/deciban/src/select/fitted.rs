@@ -150,11 +150,7 @@ pub fn fit(
         })
         .collect();
     if let Some(fold) = present.iter().position(|classes| classes.len() < 2) {
-        return Err(Error::Classes(format!(
-            "without fold {} fewer than two classes of `{}` are left: give fewer §folds",
-            fold + 1,
-            schema.target()
-        )));
+        return Err(too_few(statistics, fold, &present[fold]));
     }
     let mut fits = closed_form(candidates, shared, statistics, &weights, &present)?;
     for (c, candidate) in candidates.iter().enumerate() {
@@ -181,6 +177,34 @@ pub fn fit(
     }
     linear(candidates, engine, folds, &present, &mut fits);
     Ok(fits)
+}
+
+/// What is wrong with the rows where fewer than two classes are left without a fold.
+fn too_few(statistics: &Statistics, fold: usize, left: &[usize]) -> Error {
+    let (schema, rows) = (statistics.schema(), statistics.summary().rows());
+    let name = |k: usize| format!("`{}`", schema.classes()[k]);
+    let there: Vec<usize> = (0..rows.len()).filter(|&k| rows[k] > 0.0).collect();
+    let message = match there[..] {
+        [] => format!("no row has a class in `{}`", schema.target()),
+        [only] => {
+            format!("there is one class only in `{}`: {}; a model needs at least two", schema.target(), name(only))
+        }
+        _ => {
+            // The class with the fewest rows of those that the fold holds alone.
+            let lost = there.iter().filter(|k| !left.contains(k)).min_by(|a, b| rows[**a].total_cmp(&rows[**b]));
+            let &k = lost.unwrap_or(&there[0]);
+            let (count, noun) = (rows[k], if rows[k] == 1.0 { "row" } else { "rows" });
+            format!(
+                "class {} has {count} {noun}, all in fold {} of {}: models are compared by rows that they have not \
+                 learned from, so at least two classes need rows in two folds; give more rows, or name the model \
+                 with §model",
+                name(k),
+                fold + 1,
+                statistics.summary().weights_by_fold().len()
+            )
+        }
+    };
+    Error::Classes(message)
 }
 
 fn closed_form(
@@ -300,7 +324,7 @@ fn linear(candidates: &[Candidate], engine: &impl Engine, folds: &Folds, present
                 }),
                 Err(error) => {
                     // One error serves all members.
-                    let message = error.to_string();
+                    let message = error.marked();
                     members.iter().for_each(|&c| fits.failures[c] = Some(Error::Schema(message.clone())));
                     break;
                 }

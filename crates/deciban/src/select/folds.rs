@@ -96,6 +96,14 @@ impl Folds {
         self.count
     }
 
+    /// Their number and seed, if these are all that they depend on beside the rows.
+    pub(super) fn drawn(&self) -> Option<(usize, u64)> {
+        match &self.rule {
+            Rule::Stratified { seed, .. } => Some((self.count, *seed)),
+            Rule::Coded(_) => None,
+        }
+    }
+
     /// The fold of each row of a labelled batch; of rows without a label, [`MISSING`].
     pub fn of(&self, batch: &Batch<'_>) -> Result<Vec<u32>> {
         let labels = batch.labels_to_learn()?;

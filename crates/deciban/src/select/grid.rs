@@ -138,11 +138,20 @@ pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
     } else if kinds.texts > 0 {
         all.extend(of_model("naive-bayes", columns, &profiles, 0)?);
     }
-    // Texts have too many features for a quick look at their weights.
     if kinds.texts == 0 {
         all.push(linear(Link::Logit, 1.0));
     }
     Ok(all)
+}
+
+/// The kinds of models that [`quick`] leaves out though they fit the columns, and why.
+pub fn left_out(engine: &impl Engine) -> Result<Vec<(&'static str, String)>> {
+    let schema = engine.schema()?;
+    let text = schema.columns().iter().find(|column| column.kind == Kind::Text);
+    let message = |column: &Column| {
+        format!("a linear model of the words of `{}` takes long to learn: name the model to try it", column.name)
+    };
+    Ok(text.map(|column| ("logistic", message(column))).into_iter().collect())
 }
 
 fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usize) -> Result<Vec<Candidate>> {

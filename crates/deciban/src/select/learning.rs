@@ -72,7 +72,12 @@ impl CrossValidation {
             let prior = self.other_prior();
             let score = Score { folds: folds.clone(), models, judge: judge.clone(), prior, keep: Keep::Nothing };
             let scored = engine.run(&score)?;
-            living.iter().enumerate().for_each(|(i, &c)| curves[c].points.push((rows, scored.total(i))));
+            for (i, &c) in living.iter().enumerate() {
+                match scored.failure(i) {
+                    Some(error) => last = Some(error),
+                    None => curves[c].points.push((rows, scored.total(i))),
+                }
+            }
         }
         match (last, curves.iter().all(|curve| curve.points.is_empty())) {
             (Some(error), true) => Err(error),

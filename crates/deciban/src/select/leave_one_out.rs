@@ -164,7 +164,7 @@ impl Pass for LeaveOneOut {
     }
 
     fn size(&self) -> usize {
-        8 * self.candidates.len() * (16 + self.classes.len() * (self.classes.len() + 2))
+        self.judge.size() * self.candidates.len()
     }
 
     fn observe(&self, scored: &mut Scored, batch: &Batch<'_>) -> Result<()> {
@@ -187,7 +187,10 @@ impl Pass for LeaveOneOut {
             let mut without = vec![None; self.blocks.len()];
             let left = Row { x: &x, i, own, weight };
             for c in 0..self.candidates.len() {
-                let evidence = self.evidence(c, &left, &present, &mut without)?;
+                let evidence = self.evidence(c, &left, &present, &mut without).unwrap_or_else(|error| {
+                    scored.fail(c, &error);
+                    None
+                });
                 // A fit that fails says nothing about the row.
                 let evidence = evidence.unwrap_or_else(|| vec![f64::NEG_INFINITY; present.len()]);
                 let joint = evidence.iter().zip(&weights).map(|(e, w)| e + (w / total).ln());

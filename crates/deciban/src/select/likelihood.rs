@@ -108,7 +108,7 @@ impl CrossValidation {
                     }
                 }
                 Err(error) => {
-                    let message = error.to_string();
+                    let message = error.marked();
                     let failure = |&c: &usize| (candidates[c].name.clone(), Error::Schema(message.clone()));
                     likelihoods.failed.extend(members.iter().map(failure));
                 }

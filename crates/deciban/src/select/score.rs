@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Folds;
 use super::fitted::{FoldModels, Scorer};
 use super::sums::{Judge, Sums, Verdict};
+use crate::calibrate::count_cells;
 use crate::data::{Batch, Cells, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::Density;
@@ -55,6 +56,8 @@ pub struct Scored {
     pub(super) sums: Vec<Sums>,
     /// Seconds that scoring each candidate took.
     pub(super) seconds: Vec<f64>,
+    /// Why a candidate could not score a row: the first such row.
+    pub(super) failures: Vec<Option<String>>,
     pub(super) rows: HeldRows,
 }
 
@@ -73,6 +76,8 @@ pub struct HeldRows {
     pub llrs: Vec<Vec<f64>>,
     /// The folds, where evidence is kept.
     pub folds: Vec<u32>,
+    /// How many cells a row has that are not missing, where evidence is kept.
+    pub cells: Vec<u32>,
     /// For each candidate the evidence of all classes, row after row, if it is kept: −∞ for a class that
     /// the other folds do not have.
     pub evidence: Vec<Vec<f64>>,
@@ -94,7 +99,7 @@ impl Scored {
     }
 
     pub(super) fn empty(candidates: usize, folds: usize, judge: &Judge) -> Self {
-        let sums = Sums::empty(judge.classes(), judge.costs.actions().len());
+        let sums = judge.empty();
         let rows = HeldRows {
             losses: vec![Vec::new(); candidates],
             errors: vec![Vec::new(); candidates],
@@ -102,7 +107,18 @@ impl Scored {
             evidence: vec![Vec::new(); candidates],
             ..HeldRows::default()
         };
-        Scored { folds, sums: vec![sums; candidates * folds], seconds: vec![0.0; candidates], rows }
+        let (seconds, failures) = (vec![0.0; candidates], vec![None; candidates]);
+        Scored { folds, sums: vec![sums; candidates * folds], seconds, failures, rows }
+    }
+
+    /// Remembers why a candidate could not score a row. It is left out afterwards, whatever else it says.
+    pub(super) fn fail(&mut self, candidate: usize, error: &Error) {
+        self.failures[candidate].get_or_insert_with(|| error.marked());
+    }
+
+    /// Why a candidate could not score all rows, if it could not.
+    pub fn failure(&self, candidate: usize) -> Option<Error> {
+        self.failures[candidate].clone().map(Error::Schema)
     }
 
     pub(super) fn sums(&mut self, candidate: usize, fold: usize) -> &mut Sums {
@@ -168,9 +184,9 @@ impl Score {
             let started = Instant::now();
             let mut numbers = Tile::default();
             let columns = &models.blocks[members[0]].block.columns;
-            Cells::new(x, columns, Rows::Range(0..x.rows())).read_numbers(&mut numbers)?;
-            // Rows with missing cells are scored by each density on its own.
-            if numbers.first_not_finite().is_some() {
+            let read = Cells::new(x, columns, Rows::Range(0..x.rows())).read_numbers(&mut numbers);
+            // Rows with missing cells are scored by each density on its own, which also says what is wrong.
+            if read.is_err() || numbers.first_not_finite().is_some() {
                 continue;
             }
             let mut out = vec![Tile::default(); bank.members()];
@@ -180,6 +196,7 @@ impl Score {
                 (blocks[b], block_seconds[b]) = (scores, share);
             }
         }
+        let mut failed: Vec<Option<Error>> = blocks.iter().map(|_| None).collect();
         for (b, FittedBlock { block, density }) in models.blocks.iter().enumerate() {
             if blocks[b].width() > 0 {
                 continue;
@@ -189,9 +206,10 @@ impl Score {
             scores.resize(x.rows(), width);
             scores.data_mut().fill(0.0);
             // What a map of a number does to volumes is the same for all classes.
-            block.with_cells(x, Rows::Range(0..x.rows()), |cells, _| {
+            let scored = block.with_cells(x, Rows::Range(0..x.rows()), |cells, _| {
                 density.add_log_density(cells, &block.names, scores)
-            })?;
+            });
+            failed[b] = scored.err();
             block_seconds[b] = started.elapsed().as_secs_f64();
         }
         let mut users = vec![0usize; blocks.len()];
@@ -205,8 +223,17 @@ impl Score {
         for (c, candidate) in models.candidates.iter().enumerate() {
             let started = Instant::now();
             let evidence = match candidate {
-                Scorer::Model(model) => model.evidence(x)?.values().to_vec(),
+                Scorer::Model(model) => match model.evidence(x) {
+                    Ok(evidence) => evidence.values().to_vec(),
+                    Err(error) => {
+                        scored.fail(c, &error);
+                        vec![0.0; x.rows() * width]
+                    }
+                },
                 Scorer::Blocks(own) => {
+                    if let Some(error) = own.iter().find_map(|&b| failed[b].as_ref()) {
+                        scored.fail(c, error);
+                    }
                     let mut sum = vec![0.0; x.rows() * width];
                     for &b in own {
                         for k in 0..width {
@@ -247,8 +274,7 @@ impl Pass for Score {
     }
 
     fn size(&self) -> usize {
-        let classes = self.judge.classes();
-        8 * self.candidates() * self.models.len() * (16 + classes * (classes + 2))
+        self.judge.size() * self.candidates() * self.models.len()
     }
 
     fn observe(&self, scored: &mut Scored, batch: &Batch<'_>) -> Result<()> {
@@ -273,6 +299,9 @@ impl Pass for Score {
                 }
                 if self.keep == Keep::Evidence {
                     scored.rows.folds.resize(scored.rows.classes.len(), fold as u32);
+                    let x = gathered.batch()?;
+                    let cells = count_cells(&x)?.unwrap_or_else(|| vec![x.width() as u32; x.rows()]);
+                    scored.rows.cells.extend(cells);
                 }
             }
         }
@@ -285,6 +314,11 @@ impl Statistic for Scored {
         Error::check_shape("candidates of merged scores", self.sums.len(), other.sums.len())?;
         self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| a.merge(b));
         self.seconds.iter_mut().zip(&other.seconds).for_each(|(a, b)| *a += b);
+        for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
+            if mine.is_none() {
+                mine.clone_from(theirs);
+            }
+        }
         let (mine, theirs) = (&mut self.rows, &other.rows);
         mine.classes.extend(&theirs.classes);
         mine.weights.extend(&theirs.weights);
@@ -292,6 +326,7 @@ impl Statistic for Scored {
         mine.errors.iter_mut().zip(&theirs.errors).for_each(|(a, b)| a.extend(b));
         mine.llrs.iter_mut().zip(&theirs.llrs).for_each(|(a, b)| a.extend(b));
         mine.folds.extend(&theirs.folds);
+        mine.cells.extend(&theirs.cells);
         mine.evidence.iter_mut().zip(&theirs.evidence).for_each(|(a, b)| a.extend(b));
         Ok(())
     }

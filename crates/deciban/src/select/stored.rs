@@ -89,6 +89,7 @@ impl Stored for Scored {
         // How many classes the kept evidence is of.
         let classes = self.rows.evidence.first().map_or(0, |evidence| evidence.len() / kept.max(1));
         archive.put_json(name, &(self.folds, self.sums.len(), length, self.seconds.len(), kept, two, classes))?;
+        archive.put_json(&format!("{name}.failures"), &self.failures)?;
         let numbers: Vec<f64> = self.sums.iter().flat_map(Sums::numbers).collect();
         archive.put(&format!("{name}.sums"), &[self.sums.len(), length], &numbers)?;
         archive.put(&format!("{name}.seconds"), &[self.seconds.len()], &self.seconds)?;
@@ -100,6 +101,7 @@ impl Stored for Scored {
         }
         if classes > 0 {
             archive.put(&format!("{name}.folds"), &[kept], &integers(&self.rows.folds))?;
+            archive.put(&format!("{name}.cells"), &[kept], &integers(&self.rows.cells))?;
         }
         for c in 0..self.seconds.len() {
             let errors: Vec<f64> = self.rows.errors[c].iter().map(|&e| f64::from(e)).collect();
@@ -118,7 +120,9 @@ impl Stored for Scored {
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         type Shape = (usize, usize, usize, usize, usize, bool, usize);
         let (folds, count, length, candidates, kept, two, classes): Shape = archive.json(name)?;
-        if count != folds * candidates || (count > 0 && length < Sums::empty(1, 0).numbers().len()) {
+        let failures: Vec<Option<String>> = archive.json(&format!("{name}.failures"))?;
+        let fits = count == folds * candidates && failures.len() == candidates;
+        if !fits || (count > 0 && length < Sums::empty(0).numbers().len()) {
             return Err(archive.damaged("the sums do not fit the candidates and folds"));
         }
         let numbers = archive.get(&format!("{name}.sums"), &[count, length])?;
@@ -127,6 +131,7 @@ impl Stored for Scored {
         let mut rows = HeldRows {
             classes: codes(&format!("{name}.classes"))?,
             folds: if classes > 0 { codes(&format!("{name}.folds"))? } else { Vec::new() },
+            cells: if classes > 0 { codes(&format!("{name}.cells"))? } else { Vec::new() },
             evidence: vec![Vec::new(); candidates],
             weights: archive.get(&format!("{name}.weights"), &[kept])?.to_vec(),
             losses: vec![Vec::new(); candidates],
@@ -145,6 +150,6 @@ impl Stored for Scored {
         }
         let sums = numbers.chunks_exact(length.max(1)).map(Sums::from_numbers).collect();
         let seconds = archive.get(&format!("{name}.seconds"), &[candidates])?.to_vec();
-        Ok(Scored { folds, sums, seconds, rows })
+        Ok(Scored { folds, sums, seconds, failures, rows })
     }
 }

@@ -4,6 +4,8 @@
 //! is √(Σwᵢ²(ℓᵢ−m)²)/Σwᵢ, as if rows were independent. (Models of different folds share rows, so the
 //! true error is somewhat larger; no unbiased estimate exists: Bengio & Grandvalet 2004.)
 
+use std::collections::HashMap;
+
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -31,17 +33,21 @@ pub struct Sums {
     pub unseen: f64,
     /// Rows whose posterior is 0/0, likewise.
     pub undefined: f64,
-    /// Σw by true class and action; the last column is no action.
+    /// Σw by true class and action; the last column is no action. Empty where there are too many cells.
     pub confusion: Vec<f64>,
 }
 
 /// How many numbers stand before the confusion.
 const PLAIN: usize = 12;
 
+/// Above so many cells the confusion of all pairs of classes is not kept: there is one for each candidate and
+/// fold.
+const MOST_CELLS: usize = 1 << 14;
+
 impl Sums {
-    /// No rows yet.
-    pub fn empty(classes: usize, actions: usize) -> Self {
-        Sums::from_numbers(&vec![0.0; PLAIN + classes * (actions + 1)])
+    /// No rows yet, and room for so many cells of the confusion.
+    pub(super) fn empty(cells: usize) -> Self {
+        Sums::from_numbers(&vec![0.0; PLAIN + cells])
     }
 
     /// Adds other rows.
@@ -98,7 +104,8 @@ impl Sums {
         self.cost / self.scored
     }
 
-    /// `confusion(actions)[true][decided]`, without rows that could not be decided.
+    /// `confusion(actions)[true][decided]`, without rows that could not be decided; empty where classes times
+    /// actions are more than 2¹⁴.
     pub fn confusion(&self, actions: usize) -> Vec<&[f64]> {
         self.confusion.chunks_exact(actions + 1).map(|row| &row[..actions]).collect()
     }
@@ -127,7 +134,8 @@ impl Judge {
     /// Judges by these costs over these classes.
     pub fn new(classes: &[String], costs: Costs) -> Result<Self> {
         Error::check_shape("classes of the costs", classes.len(), costs.classes())?;
-        let class_of = costs.actions().iter().map(|a| classes.iter().position(|c| c == a)).collect();
+        let places: HashMap<&String, usize> = classes.iter().enumerate().map(|(k, name)| (name, k)).collect();
+        let class_of = costs.actions().iter().map(|action| places.get(action).copied()).collect();
         let zero_one = costs == Costs::zero_one(classes);
         Ok(Judge { costs, class_of, zero_one })
     }
@@ -135,6 +143,22 @@ impl Judge {
     /// How many classes there are.
     pub fn classes(&self) -> usize {
         self.costs.classes()
+    }
+
+    /// The cells of a confusion, if they are not too many.
+    fn cells(&self) -> usize {
+        let cells = self.classes() * (self.class_of.len() + 1);
+        if cells <= MOST_CELLS { cells } else { 0 }
+    }
+
+    /// Sums of no rows.
+    pub fn empty(&self) -> Sums {
+        Sums::empty(self.cells())
+    }
+
+    /// The bytes that sums take.
+    pub(super) fn size(&self) -> usize {
+        8 * (PLAIN + self.cells())
     }
 
     /// Adds a row to `sums`: `joint` holds log p(x, class) + constant for the classes `present`, and is
@@ -163,7 +187,7 @@ impl Judge {
         if top == f64::NEG_INFINITY {
             sums.undefined += 1.0;
             sums.errors += weight;
-            sums.confusion[cell + actions] += weight;
+            tally(sums, cell + actions, weight);
             return Verdict { loss: f64::NAN, wrong: true };
         }
         let log_true = place.map(|place| joint[place] - top);
@@ -182,7 +206,7 @@ impl Judge {
             }
         };
         let wrong = self.class_of[action].is_some_and(|class| class != truth);
-        sums.confusion[cell + action] += weight;
+        tally(sums, cell + action, weight);
         if wrong {
             sums.errors += weight;
         }
@@ -206,17 +230,22 @@ impl Judge {
     }
 }
 
+/// Adds to a cell of the confusion, if there is one.
+fn tally(sums: &mut Sums, cell: usize, weight: f64) {
+    if let Some(sum) = sums.confusion.get_mut(cell) {
+        *sum += weight;
+    }
+}
+
 impl Stored for Judge {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let cost = |a: usize| (0..self.classes()).map(|c| self.costs.cost(a, c)).collect::<Vec<_>>();
-        let matrix: Vec<Vec<f64>> = (0..self.class_of.len()).map(cost).collect();
-        archive.put_json(name, &(self.costs.actions(), matrix, &self.class_of, self.zero_one))
+        archive.put_json(name, &(self.costs.parts(), &self.class_of, self.zero_one))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        type Parts = (Vec<String>, Vec<Vec<f64>>, Vec<Option<usize>>, bool);
-        let (actions, matrix, class_of, zero_one): Parts = archive.json(name)?;
-        Error::check_shape("actions", actions.len(), class_of.len())?;
-        Ok(Judge { costs: Costs::new(actions, matrix)?, class_of, zero_one })
+        let (costs, class_of, zero_one): (serde_json::Value, Vec<Option<usize>>, bool) = archive.json(name)?;
+        let costs = Costs::from_parts(costs)?;
+        Error::check_shape("actions", costs.actions().len(), class_of.len())?;
+        Ok(Judge { costs, class_of, zero_one })
     }
 }

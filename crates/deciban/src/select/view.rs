@@ -1,5 +1,5 @@
-//! An engine seen through folds: its batches carry the folds of a rule, and rows of one fold, or of
-//! classes that are left out, have no label. So any learner learns without a fold, by its own passes.
+//! An engine seen through folds: its batches carry the folds of a rule; or rows of one fold, and of
+//! classes that are left out, have no label, so that any learner learns without a fold, by its own passes.
 
 use super::Folds;
 use crate::data::{Batch, MISSING, Profile, Schema};
@@ -47,9 +47,15 @@ impl View {
         }
         let drawn = |row: usize| (hash(SHARE_SEED, batch.row_number(row)) >> 11) as f64 * (-53f64).exp2();
         let labels = batch.labels().unwrap_or(&[]);
-        let code = |class: u32| match &self.classes {
+        // The new code of each class.
+        let codes = self.classes.as_ref().map(|classes| {
+            let mut codes = vec![MISSING; classes.iter().max().map_or(0, |most| most + 1)];
+            classes.iter().enumerate().for_each(|(code, &class)| codes[class] = code as u32);
+            codes
+        });
+        let code = |class: u32| match &codes {
             None => class,
-            Some(classes) => classes.iter().position(|&c| c == class as usize).map_or(MISSING, |code| code as u32),
+            Some(codes) => codes.get(class as usize).copied().unwrap_or(MISSING),
         };
         let seen = |(row, (&class, &fold)): (usize, (&u32, &u32))| match self.without == Some(fold) {
             false if drawn(row) < self.share => code(class),
@@ -63,7 +69,12 @@ impl View {
             (_, None) => 1.0,
         };
         let weights: Vec<f64> = (0..batch.rows()).map(weight).collect();
-        body(&batch.clone().folds(&folds)?.classes(&labels)?.weights(&weights)?)
+        let seen = batch.clone().classes(&labels)?.weights(&weights)?;
+        // Who learns without a fold draws folds of its own: by those of the view one of them would be empty.
+        match self.without {
+            None => body(&seen.folds(&folds)?),
+            Some(_) => body(&seen),
+        }
     }
 }
 
