@@ -34,10 +34,16 @@ impl Evidence {
         if classes == 0 || !values.len().is_multiple_of(classes) {
             return Err(Error::Shape { what: "evidence per row".into(), expected: classes, found: values.len() });
         }
-        if let Some(i) = values.iter().position(|x| x.is_nan() || *x == f64::INFINITY) {
-            return Err(Error::Schema(format!("row {}: the evidence is {}", i / classes + 1, values[i])));
-        }
+        Evidence::check(classes, &values)?;
         Ok(Evidence { classes, values })
+    }
+
+    /// Refuses values that are no evidence.
+    pub(crate) fn check(classes: usize, values: &[f64]) -> Result<()> {
+        match values.iter().position(|x| x.is_nan() || *x == f64::INFINITY) {
+            None => Ok(()),
+            Some(i) => Err(Error::Schema(format!("row {}: the evidence is {}", i / classes + 1, values[i]))),
+        }
     }
 
     /// Adds rows of evidence about the same classes.

@@ -291,7 +291,7 @@ pub fn logistic(model: &LogisticModel, confidence: f64) -> String {
     for c in &shown {
         let interval = c.interval(confidence);
         table.row([
-            c.name.clone(),
+            c.label(),
             c.class.clone(),
             number(c.weight, 6),
             optional(c.standard_error, 4),

@@ -252,6 +252,7 @@ impl<'a> Batch<'a> {
         by_column: isize,
     ) -> Result<Self> {
         Error::check_shape("cells of a matrix", rows * columns, values.len())?;
+        self.columns.reserve(columns);
         for column in 0..columns {
             self = self.strided(values, column * by_column as usize, by_row)?;
         }

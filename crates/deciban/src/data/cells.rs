@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::batch::{Number, with_slice};
 use super::{Batch, Sparse, Strided, Tile, UNSEEN, Values, View};
 use crate::error::{Error, Result};
-use crate::numerics::RowMajor;
+use crate::numerics::{RowMajor, all_finite};
 
 /// A choice of rows of a batch.
 #[derive(Clone, Debug)]
@@ -44,6 +44,30 @@ impl Rows<'_> {
             Rows::Index(index) => Rows::Index(&index[range]),
         }
     }
+}
+
+/// What numbers hold that is no finite number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// NaN.
+    pub missing: bool,
+    /// ∞ or −∞.
+    pub infinite: bool,
+}
+
+impl Oddities {
+    fn look(&mut self, numbers: &[f64]) {
+        if !all_finite(numbers) {
+            self.missing |= numbers.iter().any(|x| x.is_nan());
+            self.infinite |= numbers.iter().any(|x| x.is_infinite());
+        }
+    }
+}
+
+/// Rows of numbers that lie one after the other.
+pub(crate) enum RowSlices<'a> {
+    F64(RowMajor<'a>),
+    F32(RowMajor<'a, f32>),
 }
 
 /// The cells of a block: some columns of some rows of a batch.
@@ -113,27 +137,64 @@ impl<'a> Cells<'a> {
     pub fn read_numbers(&self, tile: &mut Tile) -> Result<()> {
         let rows = self.rows();
         tile.resize(rows, self.width());
-        let columns: Vec<Strided<'_>> =
-            self.columns.iter().map(|&column| self.strided(column)).collect::<Result<_>>()?;
-        if let Some(first) = row_major(&columns) {
+        if let Some(first) = self.neighbours() {
             with_slice!(first.values, values => self.read_rows(values, first, tile));
             return Ok(());
         }
-        for (j, column) in columns.iter().enumerate() {
-            column.read(&self.rows, tile.column_mut(j));
+        for (j, &column) in self.columns.iter().enumerate() {
+            self.strided(column)?.read(&self.rows, tile.column_mut(j));
         }
         Ok(())
     }
 
+    /// Whether any of the numbers or counts is missing (NaN), and whether any is infinite.
+    pub fn oddities(&self) -> Result<Oddities> {
+        let mut odd = Oddities::default();
+        if let Some((sparse, rows)) = self.sparse() {
+            sparse.for_each_row(rows, |_, _, counts| odd.look(counts));
+        } else if let Some(rows) = self.row_major() {
+            (0..rows.rows()).for_each(|i| odd.look(rows.row(i)));
+        } else {
+            let mut tile = Tile::default();
+            self.read_numbers(&mut tile)?;
+            odd.look(tile.data());
+        }
+        Ok(odd)
+    }
+
     /// The numbers where they lie, if the columns are neighbours in rows of `f64` one after the other.
     pub(crate) fn row_major(&self) -> Option<RowMajor<'a>> {
+        match self.row_slices()? {
+            RowSlices::F64(rows) => Some(rows),
+            RowSlices::F32(_) => None,
+        }
+    }
+
+    /// The same, of either width.
+    pub(crate) fn row_slices(&self) -> Option<RowSlices<'a>> {
         let Rows::Range(range) = &self.rows else { return None };
-        let columns: Vec<Strided<'_>> =
-            self.columns.iter().map(|&column| self.strided(column).ok()).collect::<Option<_>>()?;
-        let first = row_major(&columns)?;
-        let (Values::F64(values), Ok(stride)) = (first.values, usize::try_from(first.stride)) else { return None };
-        let values = values.get(first.start + range.start * stride..)?;
-        RowMajor::new(values, stride, self.width(), range.len())
+        let first = self.neighbours()?;
+        let stride = usize::try_from(first.stride).ok()?;
+        let start = first.start + range.start * stride;
+        match first.values {
+            Values::F64(values) => {
+                RowMajor::new(values.get(start..)?, stride, self.width(), range.len()).map(RowSlices::F64)
+            }
+            Values::F32(values) => {
+                RowMajor::new(values.get(start..)?, stride, self.width(), range.len()).map(RowSlices::F32)
+            }
+            _ => None,
+        }
+    }
+
+    /// The first column, if there are several and they are neighbours in rows that lie contiguous.
+    fn neighbours(&self) -> Option<Strided<'a>> {
+        let first = self.strided(*self.columns.first()?).ok()?;
+        let are_neighbours = self.columns.iter().enumerate().all(|(j, &column)| {
+            matches!(self.batch.columns.get(column), Some(View::Numbers(column))
+                if column.stride == first.stride && column.start == first.start + j && column.values.is_same(&first.values))
+        });
+        (self.columns.len() > 1 && are_neighbours).then_some(first)
     }
 
     fn strided(&self, column: usize) -> Result<Strided<'a>> {
@@ -222,13 +283,4 @@ impl<'a> Cells<'a> {
             }
         }
     }
-}
-
-/// The first column, if the columns are neighbours in rows that lie contiguous.
-fn row_major<'a>(columns: &[Strided<'a>]) -> Option<Strided<'a>> {
-    let first = columns.first()?;
-    let neighbours = columns.iter().enumerate().all(|(j, column)| {
-        column.stride == first.stride && column.start == first.start + j && column.values.is_same(&first.values)
-    });
-    (columns.len() > 1 && neighbours).then_some(*first)
 }

@@ -15,7 +15,8 @@ mod spelling;
 mod tile;
 
 pub use batch::{Batch, Strided, Value, Values, View};
-pub use cells::{Cells, Rows};
+pub(crate) use cells::RowSlices;
+pub use cells::{Cells, Oddities, Rows};
 pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;
 pub use hashes::{MISSING_HASH, level_hash};

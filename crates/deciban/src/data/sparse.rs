@@ -74,6 +74,10 @@ impl<'a> Integers<'a> {
         fn most<T: Copy + Sync, U: Copy + Ord + Default + Send>(slice: &[T], as_u: impl Fn(T) -> U + Sync) -> U {
             const PART: usize = 1 << 16;
             let most = |part: &[T]| vectorised!(part.iter().fold(U::default(), |most, &x| as_u(x).max(most)));
+            // Waking a thread takes longer than a look at a few.
+            if slice.len() <= PART {
+                return most(slice);
+            }
             slice.par_chunks(PART).map(most).max().unwrap_or_default()
         }
         match self {

@@ -1,7 +1,7 @@
 //! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
-use super::{About, Block, Classifier, Learner, Statistics, Summarise, score_in_tiles};
+use super::{About, Block, Classifier, Learner, Statistics, Summarise, evidence_of, score_in_tiles};
 use crate::data::{Batch, Column, Kind, Rows, Schema, Tile, Value};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -273,9 +273,13 @@ impl Classifier for GenerativeModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
+    }
+
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         // A tile and its copies fit the second-level cache.
         let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
-        score_in_tiles(x, self.schema(), tile, |rows, out| self.score(x, rows, out))
+        score_in_tiles(x, self.schema(), tile, out, |rows, out| self.score(x, rows, out))
     }
 }
 

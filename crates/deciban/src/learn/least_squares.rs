@@ -14,7 +14,7 @@
 //! its sum. So the decision under the training prior is the largest score. For two classes b is
 //! proportional to the direction of LDA; with more, classes between others are masked.
 
-use super::{About, Classifier, Generative, Learner, Statistics, score_in_tiles};
+use super::{About, Classifier, Generative, Learner, Statistics, evidence_of, score_in_tiles};
 use crate::data::{Batch, Cells, Rows, Tile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -185,9 +185,13 @@ impl Classifier for LeastSquaresModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
+    }
+
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         const TILE: usize = 512;
         let p = self.empirical().probabilities();
-        score_in_tiles(x, self.schema(), TILE, |rows, out| {
+        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
             let (mut tile, mut scores) = (Tile::default(), Tile::default());
             self.centred(x, rows, &mut tile)?;
             tile_product(&tile, &self.w, &mut scores);

@@ -58,6 +58,15 @@ pub trait Classifier {
     /// The evidence that rows carry for each class; the batch has the columns of the schema.
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence>;
 
+    /// Writes the evidence of each row into `out`, row after row. For few rows this is quicker than
+    /// [`evidence`](Classifier::evidence), and all of it happens on the caller's thread.
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
+        let evidence = self.evidence(x)?;
+        Error::check_shape("cells for the evidence", evidence.values().len(), out.len())?;
+        out.copy_from_slice(evidence.values());
+        Ok(())
+    }
+
     /// The columns it takes and the classes it knows.
     fn schema(&self) -> &Schema {
         self.about().schema()
@@ -83,22 +92,34 @@ pub trait Classifier {
     }
 }
 
-/// The evidence of all rows, scored in tiles and in parallel: `score` fills the values of some rows,
-/// one row after the other.
+/// The evidence of all rows by a function that writes it.
+fn evidence_of(x: &Batch<'_>, schema: &Schema, write: impl FnOnce(&mut [f64]) -> Result<()>) -> Result<Evidence> {
+    let classes = schema.classes().len();
+    let mut values = vec![0.0; x.rows() * classes];
+    write(&mut values)?;
+    Evidence::new(classes, values)
+}
+
+/// Scores all rows in tiles and in parallel; the rows of a single tile on the caller's thread, before another
+/// would have woken. `score` fills the values of some rows, one row after the other.
 fn score_in_tiles(
     x: &Batch<'_>,
     schema: &Schema,
     tile: usize,
+    out: &mut [f64],
     score: impl Fn(std::ops::Range<usize>, &mut [f64]) -> Result<()> + Sync,
-) -> Result<Evidence> {
+) -> Result<()> {
     Error::check_shape("columns of a batch", schema.columns().len(), x.width())?;
     let classes = schema.classes().len();
-    let mut values = vec![0.0; x.rows() * classes];
-    values.par_chunks_mut(tile * classes).enumerate().try_for_each(|(t, out)| {
-        let start = t * tile;
-        score(start..start + out.len() / classes, out)
-    })?;
-    Evidence::new(classes, values)
+    Error::check_shape("cells for the evidence", x.rows() * classes, out.len())?;
+    match x.rows() <= tile {
+        true => score(0..x.rows(), out)?,
+        false => out.par_chunks_mut(tile * classes).enumerate().try_for_each(|(t, out)| {
+            let start = t * tile;
+            score(start..start + out.len() / classes, out)
+        })?,
+    }
+    Evidence::check(classes, out)
 }
 
 impl Model {
@@ -180,6 +201,10 @@ macro_rules! models {
 
             fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
                 match self { $(Model::$variant(model) => model.evidence(x)),* }
+            }
+
+            fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
+                match self { $(Model::$variant(model) => model.evidence_into(x, out)),* }
             }
         }
     };

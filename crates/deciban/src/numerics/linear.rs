@@ -5,6 +5,7 @@ use faer::linalg::triangular_solve;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
 use crate::data::Tile;
+use crate::numerics::upper_halves_cleared;
 
 /// A dense matrix, column after column.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -165,7 +166,7 @@ pub fn product(a: &Matrix, transpose_a: bool, b: &Matrix, transpose_b: bool) -> 
     let a = if transpose_a { a.view().transpose() } else { a.view() };
     let b = if transpose_b { b.view().transpose() } else { b.view() };
     let mut c = Matrix::zeros(a.nrows(), b.ncols());
-    matmul::matmul(c.view_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
+    upper_halves_cleared(|| matmul::matmul(c.view_mut(), Accum::Replace, a, b, 1.0, Par::Seq));
     c
 }
 
@@ -181,17 +182,10 @@ pub fn add_row_gram(s: &mut Matrix, rows: &[f64]) {
 }
 
 fn gram(s: &mut Matrix, x: MatRef<'_, f64>) {
-    triangular::matmul(
-        s.view_mut(),
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        x.transpose(),
-        BlockStructure::Rectangular,
-        x,
-        BlockStructure::Rectangular,
-        1.0,
-        Par::Seq,
-    );
+    let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    upper_halves_cleared(|| {
+        triangular::matmul(s.view_mut(), lower, Accum::Add, x.transpose(), whole, x, whole, 1.0, Par::Seq);
+    });
 }
 
 /// Writes the product of a tile's rows with `w`: row `x` becomes `xᵀw`.
@@ -200,7 +194,7 @@ pub fn tile_product(x: &Tile, w: &Matrix, out: &mut Tile) {
     let rows = x.rows();
     let lhs = MatRef::from_column_major_slice(x.data(), rows, x.width());
     let dst = MatMut::from_column_major_slice_mut(out.data_mut(), rows, w.columns());
-    matmul::matmul(dst, Accum::Replace, lhs, w.view(), 1.0, Par::Seq);
+    upper_halves_cleared(|| matmul::matmul(dst, Accum::Replace, lhs, w.view(), 1.0, Par::Seq));
 }
 
 /// XᵀY of two tiles.
@@ -208,7 +202,7 @@ pub fn tile_transpose_product(x: &Tile, y: &Tile) -> Matrix {
     let mut product = Matrix::zeros(x.width(), y.width());
     let lhs = MatRef::from_column_major_slice(x.data(), x.rows(), x.width());
     let rhs = MatRef::from_column_major_slice(y.data(), y.rows(), y.width());
-    matmul::matmul(product.view_mut(), Accum::Replace, lhs.transpose(), rhs, 1.0, Par::Seq);
+    upper_halves_cleared(|| matmul::matmul(product.view_mut(), Accum::Replace, lhs.transpose(), rhs, 1.0, Par::Seq));
     product
 }
 
@@ -222,7 +216,7 @@ pub fn cholesky(a: &Matrix) -> Option<Matrix> {
     for j in 0..l.columns {
         l.data[j * l.rows..j * l.rows + j].fill(0.0);
     }
-    let factor = a.view().llt(Side::Lower).ok()?;
+    let factor = upper_halves_cleared(|| a.view().llt(Side::Lower)).ok()?;
     for j in 0..l.columns {
         for i in j..l.rows {
             l[(i, j)] = factor.L()[(i, j)];
@@ -235,15 +229,15 @@ pub fn cholesky(a: &Matrix) -> Option<Matrix> {
 pub fn solve_lower_tile(l: &Matrix, x: &mut Tile) {
     let (rows, width) = (x.rows(), x.width());
     let x = MatMut::from_column_major_slice_mut(x.data_mut(), rows, width);
-    triangular_solve::solve_lower_triangular_in_place(l.view(), x.transpose_mut(), Par::Seq);
+    upper_halves_cleared(|| triangular_solve::solve_lower_triangular_in_place(l.view(), x.transpose_mut(), Par::Seq));
 }
 
 /// `X ← L⁻¹X`, or `L⁻ᵀX` if `transpose`.
 pub fn solve_lower(l: &Matrix, transpose: bool, x: &mut Matrix) {
-    match transpose {
+    upper_halves_cleared(|| match transpose {
         false => triangular_solve::solve_lower_triangular_in_place(l.view(), x.view_mut(), Par::Seq),
         true => triangular_solve::solve_upper_triangular_in_place(l.view().transpose(), x.view_mut(), Par::Seq),
-    }
+    });
 }
 
 /// Eigenvalues, largest first, and eigenvectors (as columns) of a symmetric matrix given by its
@@ -254,7 +248,7 @@ pub fn eigen(a: &Matrix) -> Option<(Vec<f64>, Matrix)> {
     if a.data.iter().any(|x| !x.is_finite()) {
         return None;
     }
-    let decomposition = a.view().self_adjoint_eigen(Side::Lower).ok()?;
+    let decomposition = upper_halves_cleared(|| a.view().self_adjoint_eigen(Side::Lower)).ok()?;
     let (s, u) = (decomposition.S(), decomposition.U());
     let n = a.rows;
     let values = (0..n).rev().map(|j| s[j]).collect();

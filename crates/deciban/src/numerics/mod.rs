@@ -1,5 +1,6 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
+mod affine;
 mod digamma;
 mod glasso;
 mod incomplete_gamma;
@@ -7,10 +8,12 @@ pub(crate) mod lanes;
 mod linear;
 mod random;
 mod row_major;
+mod softmax;
 mod special;
 mod whitened;
 mod word_table;
 
+pub use affine::Affine;
 pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
 };
@@ -22,6 +25,7 @@ pub use linear::{
 };
 pub use random::{Random, hash};
 pub(crate) use row_major::RowMajor;
+pub use softmax::{Normalise, normalise};
 pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
 pub(crate) use whitened::Whitening;
 pub use word_table::{Texts, WordTable};
@@ -42,6 +46,23 @@ pub fn least(x: &[f64]) -> f64 {
         }
     });
     least.iter().chain(last).copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Runs a function of the linear-algebra crate. Its products leave the upper halves of the vector registers in
+/// use, and from then on each scalar `exp` or `ln` of the system waits for them, for 20 times as long as it
+/// takes: they are cleared here.
+pub(crate) fn upper_halves_cleared<R>(work: impl FnOnce() -> R) -> R {
+    let result = work();
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx") {
+        #[target_feature(enable = "avx")]
+        fn clear() {
+            std::arch::x86_64::_mm256_zeroupper();
+        }
+        // SAFETY: the processor has the instruction.
+        unsafe { clear() };
+    }
+    result
 }
 
 /// Runs a loop with the widest vector instructions of the machine it is on. The functions it calls must be

@@ -5,16 +5,16 @@ use super::vectorised;
 
 /// Rows of numbers, `stride` cells from one to the next.
 #[derive(Clone, Copy, Debug)]
-pub struct RowMajor<'a> {
-    values: &'a [f64],
+pub struct RowMajor<'a, T = f64> {
+    values: &'a [T],
     stride: usize,
     width: usize,
     rows: usize,
 }
 
-impl<'a> RowMajor<'a> {
+impl<'a, T> RowMajor<'a, T> {
     /// `rows` rows of `width` cells, if there are so many.
-    pub fn new(values: &'a [f64], stride: usize, width: usize, rows: usize) -> Option<Self> {
+    pub fn new(values: &'a [T], stride: usize, width: usize, rows: usize) -> Option<Self> {
         let fits = rows == 0 || (rows - 1).checked_mul(stride)?.checked_add(width)? <= values.len();
         (fits && stride >= width).then_some(RowMajor { values, stride, width, rows })
     }
@@ -25,7 +25,8 @@ impl<'a> RowMajor<'a> {
     /// If there are not so many.
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         assert!(range.end <= self.rows);
-        RowMajor { values: &self.values[range.start * self.stride..], rows: range.len(), ..*self }
+        let (stride, width) = (self.stride, self.width);
+        RowMajor { values: &self.values[range.start * stride..], rows: range.len(), stride, width }
     }
 
     /// How many rows there are.
@@ -35,10 +36,12 @@ impl<'a> RowMajor<'a> {
 
     /// A row.
     #[inline(always)]
-    pub fn row(&self, i: usize) -> &'a [f64] {
+    pub fn row(&self, i: usize) -> &'a [T] {
         &self.values[i * self.stride..i * self.stride + self.width]
     }
+}
 
+impl RowMajor<'_> {
     /// zᵢ = b + Σ_j (xᵢⱼ − cⱼ) vⱼ
     pub fn products(&self, c: &[f64], v: &[f64], b: f64, z: &mut [f64]) {
         let (c, v) = (&c[..self.width], &v[..self.width]);
@@ -130,7 +133,7 @@ mod tests {
         assert!(RowMajor::new(&[0.0; 5], 3, 2, 2).is_some());
         assert!(RowMajor::new(&[0.0; 4], 3, 2, 2).is_none());
         assert!(RowMajor::new(&[0.0; 4], 1, 2, 2).is_none());
-        assert!(RowMajor::new(&[], 3, 2, 0).is_some());
+        assert!(RowMajor::<f64>::new(&[], 3, 2, 0).is_some());
         assert!(RowMajor::new(&[0.0; 4], usize::MAX, 2, 3).is_none());
     }
 }

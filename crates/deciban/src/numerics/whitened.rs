@@ -18,14 +18,16 @@ pub struct Whitening {
     panels: Vec<[f64; COLUMNS]>,
     /// 1/L_jj.
     reciprocals: Vec<f64>,
+    /// 1/D_jj.
+    scale: Vec<f64>,
 }
 
 impl Whitening {
     /// More columns than this are better solved tile by tile.
     pub const WIDEST: usize = 128;
 
-    /// By the lower triangle `l`.
-    pub fn new(l: &Matrix) -> Self {
+    /// By the lower triangle `l`, where `sd` is the diagonal of D.
+    pub fn new(l: &Matrix, sd: &[f64]) -> Self {
         let width = l.columns();
         let padded = width.next_multiple_of(COLUMNS);
         let cell = |i: usize, j: usize| match i < width && j < width {
@@ -36,16 +38,16 @@ impl Whitening {
         for first in (0..padded).step_by(COLUMNS) {
             panels.extend((0..first + COLUMNS).map(|k| std::array::from_fn(|b| cell(first + b, k))));
         }
-        Whitening { panels, reciprocals: (0..padded).map(|j| cell(j, j).recip()).collect() }
+        let reciprocals = (0..padded).map(|j| cell(j, j).recip()).collect();
+        Whitening { panels, reciprocals, scale: sd.iter().map(|s| s.recip()).collect() }
     }
 
-    /// Writes q of each row of `x`, where `sd` is the diagonal of D.
-    pub fn squared_lengths(&self, x: &Tile, mean: &[f64], sd: &[f64], q: &mut [f64]) {
-        let scale: Vec<f64> = sd.iter().map(|s| s.recip()).collect();
+    /// Writes q of each row of `x`.
+    pub fn squared_lengths(&self, x: &Tile, mean: &[f64], q: &mut [f64]) {
         let mut z = vec![[0.0; ROWS]; self.reciprocals.len()];
         let (whole, last) = q.as_chunks_mut::<ROWS>();
         vectorised!(for (strip, q) in whole.iter_mut().enumerate() {
-            let columns = x.data().chunks_exact(x.rows()).zip(mean).zip(&scale);
+            let columns = x.data().chunks_exact(x.rows()).zip(mean).zip(&self.scale);
             for (z, ((column, &mean), &scale)) in z.iter_mut().zip(columns) {
                 let (x, _) = column[strip * ROWS..].as_chunks::<ROWS>();
                 for r in 0..ROWS {
@@ -54,8 +56,11 @@ impl Whitening {
             }
             *q = self.solve(&mut z);
         });
+        if last.is_empty() {
+            return;
+        }
         let start = x.rows() - last.len();
-        for (j, (z, (mean, scale))) in z.iter_mut().zip(mean.iter().zip(&scale)).enumerate() {
+        for (j, (z, (mean, scale))) in z.iter_mut().zip(mean.iter().zip(&self.scale)).enumerate() {
             z.iter_mut().zip(&x.column(j)[start..]).for_each(|(z, x)| *z = (x - mean) * scale);
         }
         last.copy_from_slice(&vectorised!(self.solve(&mut z))[..last.len()]);
@@ -118,7 +123,7 @@ mod tests {
             x.resize(rows, width);
             x.data_mut().iter_mut().for_each(|x| *x = 10.0 * random.normal());
             let mut q = vec![f64::NAN; rows];
-            Whitening::new(&l).squared_lengths(&x, &mean, &sd, &mut q);
+            Whitening::new(&l, &sd).squared_lengths(&x, &mean, &mut q);
             for j in 0..width {
                 x.column_mut(j).iter_mut().for_each(|x| *x = (*x - mean[j]) / sd[j]);
             }

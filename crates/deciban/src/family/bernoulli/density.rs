@@ -5,7 +5,7 @@
 
 use super::mixed;
 use crate::data::{Cells, Column, Tile, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explain::Entry;
 use crate::family::counts::{level_name, log_probabilities};
 use crate::family::{Density, Parameters};
@@ -110,6 +110,28 @@ impl BernoulliDensity {
     ) -> Self {
         let words = texts.then(|| WordTables::new(classes, &log_present, &log_absent));
         BernoulliDensity { classes, threshold, log_present, log_absent, words }
+    }
+
+    /// Flags of columns, or of the words of a text, present above `threshold`, from ln p(present | class), class
+    /// after class.
+    ///
+    /// ```
+    /// use deciban::family::bernoulli::BernoulliDensity;
+    /// let density = BernoulliDensity::from_log_probabilities(2, 0.0, &[0.5f64.ln(), 0.25f64.ln()], false)?;
+    /// assert!((density.probability(1, 0) - 0.25).abs() < 1e-15);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn from_log_probabilities(classes: usize, threshold: f64, log_present: &[f64], texts: bool) -> Result<Self> {
+        let terms = log_present.len() / classes.max(1);
+        Error::check_shape("probabilities of flags", terms * classes, log_present.len())?;
+        // A sum of rounded logarithms may lie a little above 0.
+        if log_present.iter().any(|p| p.is_nan() || *p > 1e-9) || threshold.is_nan() {
+            return Err(Error::Schema("ln p must be a number of at most 0, and the threshold a number".into()));
+        }
+        let by_term = (0..terms * classes).map(|k| log_present[k % classes * terms + k / classes].min(0.0));
+        let log_present: Vec<f64> = by_term.collect();
+        let log_absent = log_present.iter().map(|p| (-p.exp()).ln_1p()).collect();
+        Ok(BernoulliDensity::new(classes, threshold, log_present, log_absent, texts))
     }
 
     /// The number of columns, or of words.

@@ -123,6 +123,8 @@ pub struct GaussianDensity {
     whitened: Option<(Vec<f64>, Vec<Vec<f64>>)>,
     /// The factors as they are read in scoring, one per class where these are not shared, not diagonal and not wide.
     whitenings: Vec<Whitening>,
+    /// log p at the mean of each class, in the units of the data.
+    peaks: Vec<f64>,
 }
 
 impl GaussianDensity {
@@ -141,12 +143,17 @@ impl GaussianDensity {
         });
         let whitening = |factor: &Factor| match factor {
             Factor::Lower(scaled) if whitened.is_none() && scaled.sd().len() <= Whitening::WIDEST => {
-                Some(Whitening::new(scaled.l()))
+                Some(Whitening::new(scaled.l(), scaled.sd()))
             }
             _ => None,
         };
         let whitenings = factors.iter().filter_map(whitening).collect();
-        GaussianDensity { chain, means, factors, tails, whitened, whitenings }
+        let mut density = GaussianDensity { chain, means, factors, tails, whitened, whitenings, peaks: Vec::new() };
+        let columns: Vec<usize> = (0..density.means[0].len()).collect();
+        let volume: f64 = density.chain.iter().map(Linear::log_determinant).sum();
+        let peak = |class: usize| volume + density.log_peak(class, density.factor(class), &columns);
+        density.peaks = (0..density.means.len()).map(peak).collect();
+        density
     }
 
     /// Normal densities with these means and variances, one of each per class and column.
@@ -271,8 +278,6 @@ impl GaussianDensity {
         for linear in &self.chain {
             linear.apply(z, &mut spare);
         }
-        let volume: f64 = self.chain.iter().map(Linear::log_determinant).sum();
-        let all: Vec<usize> = (0..z.width()).collect();
         let mut q = vec![0.0; z.rows()];
         if let Some((centre, means)) = &self.whitened {
             let factor = &self.factors[0];
@@ -282,13 +287,12 @@ impl GaussianDensity {
             }
             for (class, mean) in means.iter().enumerate() {
                 vectorised!(squared_distances(z, mean, &mut q));
-                self.finish(class, volume + self.log_peak(class, factor, &all), &q, out.column_mut(class));
+                self.finish(class, &q, out.column_mut(class));
             }
             return;
         }
         for class in 0..self.means.len() {
             let (factor, mean) = (self.factor(class), &self.means[class]);
-            let peak = volume + self.log_peak(class, factor, &all);
             match (factor, &self.tails) {
                 (Factor::Diagonal(sd), Tails::Columns(tails)) => {
                     let column = out.column_mut(class);
@@ -298,15 +302,15 @@ impl GaussianDensity {
                             *o -= 0.5 * (nu + 1.0) * (far(t * t) / (nu * s)).ln_1p();
                         }
                     }
-                    column.iter_mut().for_each(|o| *o += peak);
+                    column.iter_mut().for_each(|o| *o += self.peaks[class]);
                 }
                 (Factor::Diagonal(sd), _) => {
                     vectorised!(scaled_squared_distances(z, mean, sd, &mut q));
-                    self.finish(class, peak, &q, out.column_mut(class));
+                    self.finish(class, &q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
                     match self.whitenings.get(class) {
-                        Some(whitening) => whitening.squared_lengths(z, mean, scaled.sd(), &mut q),
+                        Some(whitening) => whitening.squared_lengths(z, mean, &mut q),
                         None => {
                             spare.clone_from(z);
                             standardise(&mut spare, mean, scaled.sd());
@@ -314,14 +318,15 @@ impl GaussianDensity {
                             vectorised!(squared_norms(&spare, &mut q));
                         }
                     }
-                    self.finish(class, peak, &q, out.column_mut(class));
+                    self.finish(class, &q, out.column_mut(class));
                 }
             }
         }
     }
 
     /// Adds log p from squared distances.
-    fn finish(&self, class: usize, peak: f64, q: &[f64], out: &mut [f64]) {
+    fn finish(&self, class: usize, q: &[f64], out: &mut [f64]) {
+        let peak = self.peaks[class];
         match &self.tails {
             Tails::Joint(tails) => {
                 let (nu, s) = tails[class];

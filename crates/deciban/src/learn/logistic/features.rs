@@ -29,6 +29,9 @@ struct Layout {
     categories: Vec<(usize, usize, usize)>,
     texts: Vec<(usize, usize, usize)>,
     names: Vec<String>,
+    /// Levels that are no feature of their own: the place of one for each category.
+    #[serde(default)]
+    left_out: Vec<usize>,
 }
 
 impl Features {
@@ -48,8 +51,24 @@ impl Features {
             names.extend(column.levels.iter().map(|level| format!("{}={level}", column.name)));
         }
         let scale = variances.iter().map(|&v| if v > 0.0 { v.sqrt().recip() } else { 1.0 }).collect();
-        let layout = Layout { numbers, categories, texts, names };
+        let layout = Layout { numbers, categories, texts, names, left_out: Vec::new() };
         Ok(Features { layout, centre: means.to_vec(), scale })
+    }
+
+    /// Leaves out these features, a level of each category: they are never there.
+    pub fn leave_out(mut self, left_out: Vec<usize>) -> Self {
+        self.layout.left_out = left_out;
+        self
+    }
+
+    /// Whether the feature is a level that is never there.
+    pub fn is_left_out(&self, feature: usize) -> bool {
+        self.layout.left_out.contains(&feature)
+    }
+
+    /// The features of each category, one for each of its levels.
+    pub fn categories(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.layout.categories.iter().map(|&(_, start, levels)| start..start + levels)
     }
 
     /// The number of features, without the intercept.
@@ -152,7 +171,7 @@ impl Features {
     }
 
     fn read_sparse(&self, batch: &Batch<'_>, rows: &Rows<'_>, out: &mut Rowset) -> Result<()> {
-        let Layout { categories, texts, .. } = &self.layout;
+        let Layout { categories, texts, left_out, .. } = &self.layout;
         out.clear_sparse(rows.len());
         if categories.is_empty() && texts.is_empty() {
             (0..rows.len()).for_each(|_| out.end_row());
@@ -168,9 +187,10 @@ impl Features {
         });
         let sparse: Vec<Sparse<'_>> = sparse.collect::<Result<_>>()?;
         for i in 0..rows.len() {
-            for (codes, &(_, start, levels)) in codes.iter().zip(categories) {
-                if (codes[i] as usize) < levels {
-                    out.push(start as u32 + codes[i], 1.0);
+            for (c, (codes, &(_, start, levels))) in codes.iter().zip(categories).enumerate() {
+                let feature = start + codes[i] as usize;
+                if feature < start + levels && left_out.get(c) != Some(&feature) {
+                    out.push(feature as u32, 1.0);
                 }
             }
             let row = rows.get(i);
@@ -269,7 +289,7 @@ impl Stored for Features {
             }
             next = start.saturating_add(*count);
         }
-        if next != layout.names.len() {
+        if next != layout.names.len() || layout.left_out.iter().any(|j| *j >= next) {
             return Err(archive.damaged(&format!("`{name}` does not name its features")));
         }
         let centre = archive.finite(&format!("{name}.centre"), &[n])?.to_vec();

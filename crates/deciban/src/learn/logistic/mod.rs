@@ -6,6 +6,7 @@
 //! at prediction moves the log-odds by exactly the change of the prior log-odds.
 
 pub(super) mod derivatives;
+mod errors;
 pub(crate) mod features;
 mod in_place;
 mod link;
@@ -24,6 +25,7 @@ pub use sgd::Descent;
 use serde::{Deserialize, Serialize};
 
 use self::derivatives::outputs;
+use self::errors::standard_errors;
 use self::features::Features;
 use self::solve::{Curvature, Limits, Objective, Point, Solution};
 use super::Learner;
@@ -110,6 +112,8 @@ struct Start {
     weights: Vec<f64>,
     rows: f64,
     numbers: ColumnMoments,
+    /// The weight of each level, for each category.
+    levels: Vec<Vec<f64>>,
 }
 
 impl Logistic {
@@ -133,7 +137,8 @@ impl Logistic {
         let mut weights = scales.weights.clone();
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
-        Ok(Start { schema, weights, rows: scales.rows, numbers: scales.numbers() })
+        let levels = scales.levels.clone();
+        Ok(Start { schema, weights, rows: scales.rows, numbers: scales.numbers(), levels })
     }
 
     fn features(&self, start: &Start) -> Result<Features> {
@@ -199,6 +204,15 @@ impl Logistic {
     }
 }
 
+/// The feature of the most frequent level of each category; of equally frequent ones the first.
+pub(super) fn most_frequent(features: &Features, levels: &[Vec<f64>]) -> Vec<usize> {
+    let most = |(range, weights): (std::ops::Range<usize>, &Vec<f64>)| {
+        let weight = |j: &usize| weights.get(j - range.start).copied().unwrap_or(0.0);
+        range.clone().rev().max_by(|a, b| weight(a).total_cmp(&weight(b))).unwrap_or(range.start)
+    };
+    features.categories().zip(levels).map(most).collect()
+}
+
 /// Every how many tiles of rows make the Hessian of `weights` weights: 20 rows for each, and no fewer
 /// than 16384.
 fn sampling(rows: f64, weights: usize) -> usize {
@@ -234,8 +248,7 @@ impl Logistic {
         Ok(models)
     }
 
-    /// The model, found from the weights of another, in the units of the data and in the order of
-    /// [`LogisticModel::coefficients`].
+    /// The model, found from the weights of another as [`LogisticModel::weights`] has them.
     pub fn learn_from(&self, engine: &impl Engine, weights: &[f64]) -> Result<LogisticModel> {
         self.check()?;
         let start = self.start(engine)?;
@@ -271,7 +284,10 @@ impl Logistic {
             hessian = end.hessian;
         }
         let prior = Prior::from_weights(&start.weights)?;
-        LogisticModel::new(start.schema.clone(), features.clone(), link, solution.theta, prior, fit, hessian)
+        let references = most_frequent(features, &start.levels);
+        let errors = standard_errors(features, &references, hessian, outputs(classes), decay);
+        let (schema, features) = (start.schema.clone(), features.clone());
+        LogisticModel::new(schema, features, link, solution.theta, prior, fit, references, errors)
     }
 }
 

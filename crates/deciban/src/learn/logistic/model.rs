@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::derivatives::outputs;
+use super::errors::Errors;
 use super::features::Features;
 use super::link::Link;
 use super::rowset::{Design, Rowset};
@@ -13,8 +14,8 @@ use crate::data::{Batch, Rows, Schema, Tile};
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, score_in_tiles};
-use crate::numerics::{Matrix, chi_squared_tail, cholesky, log_sum_exp, normal_cdf, normal_quantile, solve_lower};
+use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
+use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -82,11 +83,14 @@ impl Fit {
     }
 }
 
-/// A weight in the units of the data, with its standard error where one can be had.
+/// A weight in the units of the data, with its standard error where one can be had. The weight of a level of a
+/// category is the difference to that of the column's reference level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coefficient {
     /// The feature, or `(intercept)`.
     pub name: String,
+    /// The feature that it is compared with: the reference level of a category.
+    pub against: Option<String>,
     /// The class whose score it weighs.
     pub class: String,
     /// The weight.
@@ -96,6 +100,17 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
+    /// The feature and what it is compared with: `famhist=Present against Absent`.
+    pub fn label(&self) -> String {
+        let Some(reference) = &self.against else { return self.name.clone() };
+        // Both start with the name of the column.
+        let level = match (self.name.split_once('='), reference.split_once('=')) {
+            (Some((column, _)), Some((own, level))) if column == own => level,
+            _ => reference,
+        };
+        format!("{} against {level}", self.name)
+    }
+
     /// Weight over standard error.
     pub fn z(&self) -> Option<f64> {
         self.standard_error.map(|se| self.weight / se)
@@ -121,7 +136,9 @@ pub struct LogisticModel {
     link: Link,
     theta: Vec<f64>,
     fit: Fit,
-    /// Standard errors of the weights in the units of the data; NaN where there are none.
+    /// The feature of the reference level of each category, in the regression table.
+    references: Vec<usize>,
+    /// Standard errors of the lines of the regression table, a value per feature and output; NaN where there are none.
     errors: Vec<f64>,
 }
 
@@ -132,15 +149,13 @@ impl LogisticModel {
         link: Link,
         theta: Vec<f64>,
         empirical: Prior,
-        fit: Fit,
-        hessian: Matrix,
+        mut fit: Fit,
+        references: Vec<usize>,
+        errors: Option<Errors>,
     ) -> Result<Self> {
-        let outputs = outputs(schema.classes().len());
-        let errors = standard_errors(&features, hessian, outputs, fit.weight_decay);
-        let mut fit = fit;
-        fit.degrees = errors.is_some().then(|| features.len() * (schema.classes().len() - 1));
-        let errors = errors.unwrap_or_else(|| vec![f64::NAN; theta.len()]);
-        Ok(LogisticModel { about: About::new(schema, empirical), features, link, theta, fit, errors })
+        fit.degrees = errors.as_ref().map(|errors| errors.degrees);
+        let errors = errors.map_or_else(|| vec![f64::NAN; theta.len()], |errors| errors.values);
+        Ok(LogisticModel { about: About::new(schema, empirical), features, link, theta, fit, references, errors })
     }
 
     pub(crate) fn features(&self) -> &Features {
@@ -162,10 +177,10 @@ impl LogisticModel {
         self.link
     }
 
-    /// The weights in the units of the data, the intercept last. Of more than two classes only differences
-    /// between them are determined: without a penalty the weights of the first class are 0, with one all
-    /// sum to 0 over the classes.
-    pub fn coefficients(&self) -> Vec<Coefficient> {
+    /// The weight of each feature in the units of the data, the intercept last, a value per output: one for two
+    /// classes. Of more than two classes only differences between them are determined: without a penalty the weights
+    /// of the first class are 0, with one all sum to 0 over the classes.
+    pub fn weights(&self) -> Vec<f64> {
         let outputs = outputs(self.schema().classes().len());
         let mut plain = self.features.in_units(&self.theta, outputs);
         if outputs > 1 && self.fit.weight_decay == 0.0 {
@@ -179,18 +194,40 @@ impl LogisticModel {
             let mean = intercepts.iter().sum::<f64>() / outputs as f64;
             intercepts.iter_mut().for_each(|b| *b -= mean);
         }
+        plain
+    }
+
+    /// The names of the features, and of the intercept.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.features.names().iter().map(String::as_str).chain(["(intercept)"]).map(String::from).collect()
+    }
+
+    /// The regression table, the intercept last. An intercept and the weights of all levels of a category are not
+    /// determined on their own, only differences between levels are. So each level is compared with the most
+    /// frequent one, the reference level, which has no line of its own; the intercept is that of the reference levels.
+    /// A level's weight is the logarithm of its odds ratio against the reference level.
+    pub fn coefficients(&self) -> Vec<Coefficient> {
+        let outputs = outputs(self.schema().classes().len());
+        let (weights, names) = (self.weights(), self.feature_names());
         let classes = &self.schema().classes()[self.schema().classes().len() - outputs..];
-        let names = self.features.names().iter().map(String::as_str).chain(["(intercept)"]);
-        names
-            .enumerate()
-            .flat_map(|(j, name)| (0..outputs).map(move |k| (j, name, k)))
-            .map(|(j, name, k)| Coefficient {
-                name: name.to_string(),
+        let reference = references_of(&self.features, &self.references);
+        let line = |(j, k): (usize, usize)| {
+            let of = |feature: usize| weights[feature * outputs + k];
+            let moved: f64 = match reference[j] {
+                Some(reference) => -of(reference),
+                None if j == self.features.len() => self.references.iter().map(|&r| of(r)).sum(),
+                None => 0.0,
+            };
+            Coefficient {
+                name: names[j].clone(),
+                against: reference[j].map(|reference| names[reference].clone()),
                 class: classes[k].clone(),
-                weight: plain[j * outputs + k],
+                weight: of(j) + moved,
                 standard_error: Some(self.errors[j * outputs + k]).filter(|e| e.is_finite()),
-            })
-            .collect()
+            }
+        };
+        let lines = (0..names.len()).filter(|j| !self.references.contains(j));
+        lines.flat_map(|j| (0..outputs).map(move |k| (j, k))).map(line).collect()
     }
 
     /// ln p(class | row) under the prior of the training data, row after row.
@@ -212,30 +249,13 @@ impl LogisticModel {
     }
 }
 
-/// Roots of the diagonal of the inverse Hessian, in the units of the data. The Hessian is that of
-/// the likelihood; of more than two classes the first is the reference.
-fn standard_errors(features: &Features, hessian: Matrix, outputs: usize, decay: f64) -> Option<Vec<f64>> {
-    let n = features.len() + 1;
-    // With a penalty weights are biased on purpose, and a softmax has no reference class.
-    if hessian.rows() != n * outputs || decay > 0.0 {
-        return None;
+/// For each feature, and the intercept, the feature that it is compared with.
+pub(super) fn references_of(features: &Features, references: &[usize]) -> Vec<Option<usize>> {
+    let mut of = vec![None; features.len() + 1];
+    for (range, &reference) in features.categories().zip(references) {
+        range.for_each(|j| of[j] = Some(reference));
     }
-    let kept: Vec<usize> = (0..n * outputs).filter(|i| outputs == 1 || i % outputs != 0).collect();
-    let h = Matrix::from_fn(kept.len(), kept.len(), |i, j| hessian[(kept[i].max(kept[j]), kept[i].min(kept[j]))]);
-    let l = cholesky(&h)?;
-    // cov = A H⁻¹ Aᵀ, A the map from θ to the units of the data: solve L x = Aᵀe for each weight.
-    let mut errors = vec![f64::NAN; n * outputs];
-    for &target in &kept {
-        let mut row = Matrix::zeros(kept.len(), 1);
-        for (from, factor) in features.unit(target / outputs) {
-            // Weights of one class come from weights of that class, which are kept together.
-            let place = kept.binary_search(&(from * outputs + target % outputs)).ok()?;
-            row[(place, 0)] = factor;
-        }
-        solve_lower(&l, false, &mut row);
-        errors[target] = row.data().iter().map(|x| x * x).sum::<f64>().sqrt();
-    }
-    Some(errors)
+    of
 }
 
 impl Classifier for LogisticModel {
@@ -248,8 +268,12 @@ impl Classifier for LogisticModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
+    }
+
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         const TILE: usize = 512;
-        score_in_tiles(x, self.schema(), TILE, |rows, out| {
+        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
             self.log_posteriors(x, rows, out)?;
             self.about.take_prior_away(out);
             Ok(())
@@ -265,6 +289,7 @@ impl Stored for LogisticModel {
         self.features.store(archive, &format!("{name}.features"))?;
         let n = self.theta.len();
         archive.put(&format!("{name}.theta"), &[n], &self.theta)?;
+        archive.put_json(&format!("{name}.references"), &self.references)?;
         archive.put(&format!("{name}.errors"), &[n], &self.errors)
     }
 
@@ -276,11 +301,23 @@ impl Stored for LogisticModel {
             return Err(archive.damaged("the features do not fit the schema"));
         }
         let n = (features.len() + 1) * outputs(classes);
+        // Older files name none, and their errors are those of the weights on their own.
+        let stored: Option<Vec<usize>> = archive.json(&format!("{name}.references")).ok();
+        let is_old = stored.is_none() && features.categories().next().is_some();
+        let references = stored.unwrap_or_else(|| features.categories().map(|range| range.start).collect());
+        let places: Vec<_> = features.categories().collect();
+        let fit_places =
+            |(range, reference): (&std::ops::Range<usize>, &usize)| range.is_empty() || range.contains(reference);
+        if references.len() != places.len() || !places.iter().zip(&references).all(fit_places) {
+            return Err(archive.damaged("the reference levels do not fit the features"));
+        }
+        let errors = archive.get(&format!("{name}.errors"), &[n])?;
         Ok(LogisticModel {
             link: archive.json(&format!("{name}.link"))?,
             fit: archive.json(&format!("{name}.fit"))?,
             theta: archive.finite(&format!("{name}.theta"), &[n])?.to_vec(),
-            errors: archive.get(&format!("{name}.errors"), &[n])?.to_vec(),
+            errors: if is_old { vec![f64::NAN; n] } else { errors.to_vec() },
+            references,
             about,
             features,
         })

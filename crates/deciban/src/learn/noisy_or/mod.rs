@@ -5,6 +5,9 @@
 //!
 //! p(no effect | x) = α₀ Π αᵢ^xᵢ = exp(−θ₀ − Σ θᵢxᵢ),  θᵢ = −ln αᵢ ≥ 0.
 //!
+//! A category has a cause for each of its levels but one, which is the absence of all of them: a level named as such
+//! (`no`, `false`, `absent`, ...), else the most frequent one.
+//!
 //! θ minimises −Σ w ln p(label | x) + A Σ θᵢ, the leak free. The penalty is A rows of each cause
 //! alone without effect. The objective is convex.
 
@@ -15,10 +18,11 @@ mod solve;
 pub use model::{Cause, NoisyOrFit, NoisyOrModel};
 pub use pass::Causes;
 
+use super::Learner;
+use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
 use super::logistic::solve::{Curvature, Limits, Objective, Point};
-use super::{Learner, Summarise};
 use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -87,9 +91,9 @@ impl Learner for NoisyOr {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
             return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
-        let summary = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        let scales = engine.run(&Scale::new(engine.schema()?.columns()))?;
         let schema = engine.schema()?;
-        let mut weights = summary.weights();
+        let mut weights = scales.weights.clone();
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
         if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
@@ -99,6 +103,8 @@ impl Learner for NoisyOr {
         // Causes are taken as they are: 0 is their absence, and so is a missing cell.
         let numbers = schema.columns().iter().filter(|c| c.is_numeric()).count();
         let features = Features::new(schema.columns(), &vec![0.0; numbers], &vec![1.0; numbers])?;
+        let absences = absences(&features, &scales.levels);
+        let features = features.leave_out(absences);
         let objective = Penalised { engine, features: &features, effect, pseudo_count: self.pseudo_count };
         // Σ w xᵢ over the rows without and with the effect.
         let (without, with) = (objective.presence(effect)?, objective.presence(1 - effect)?);
@@ -133,6 +139,19 @@ impl Learner for NoisyOr {
         };
         Ok(NoisyOrModel::new(schema, features, effect, solution.theta, Prior::from_weights(&weights)?, fit))
     }
+}
+
+/// The feature of the level of each category that is no cause: the level that says that something is absent, if one
+/// does, else the most frequent one.
+fn absences(features: &Features, levels: &[Vec<f64>]) -> Vec<usize> {
+    const ABSENT: [&str; 12] =
+        ["false", "no", "n", "f", "0", "absent", "none", "negative", "off", "never", "without", "-"];
+    let says_absent = |j: &usize| {
+        let level = features.names()[*j].split_once('=').map_or("", |(_, level)| level);
+        ABSENT.iter().any(|absent| level.eq_ignore_ascii_case(absent))
+    };
+    let most_frequent = super::logistic::most_frequent(features, levels);
+    features.categories().zip(most_frequent).map(|(mut range, most)| range.find(says_absent).unwrap_or(most)).collect()
 }
 
 /// Weights that give the average row the effect's share: half from the leak, half from all causes alike.

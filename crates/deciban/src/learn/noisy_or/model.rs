@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::features::Features;
 use crate::learn::logistic::rowset::{Design, Rowset};
-use crate::learn::{About, Classifier, score_in_tiles};
+use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -96,6 +96,12 @@ impl NoisyOrModel {
         &self.schema().classes()[self.effect as usize]
     }
 
+    /// The levels that are no causes, one of each category: the leak stands for them.
+    pub fn absences(&self) -> Vec<&str> {
+        let left_out = (0..self.features.len()).filter(|&j| self.features.is_left_out(j));
+        left_out.map(|j| self.features.names()[j].as_str()).collect()
+    }
+
     /// The causes, the leak last.
     pub fn causes(&self) -> Vec<Cause> {
         let names = self.features.names().iter().map(String::as_str).chain(["(leak)"]);
@@ -105,7 +111,8 @@ impl NoisyOrModel {
             alpha: (-theta).exp(),
             strength: -(-theta).exp_m1(),
         };
-        names.zip(&self.theta).map(cause).collect()
+        let causes = names.zip(&self.theta).enumerate();
+        causes.filter(|(j, _)| !self.features.is_left_out(*j)).map(|(_, named)| cause(named)).collect()
     }
 
     /// ln p(class | row) at the rate r, for each class.
@@ -127,8 +134,12 @@ impl Classifier for NoisyOrModel {
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
+    }
+
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         const TILE: usize = 512;
-        score_in_tiles(x, self.schema(), TILE, |rows, out| {
+        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
             let (mut rowset, mut rate) = (Rowset::default(), Tile::default());
             read(&self.features, x, rows, &mut rowset)?;
             rowset.scores(&self.theta, 1, &mut rate);
