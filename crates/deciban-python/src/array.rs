@@ -1,13 +1,14 @@
 //! NumPy arrays through their `__array_interface__`: where the numbers lie, of which type, shape and
 //! strides. Nothing is copied, and no version of NumPy's C interface is asked for.
 
-use deciban::data::{Integers, Values};
+use deciban::data::{Batch, Cells, Integers, Rows, Tile, Values};
 use deciban::numerics;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict, PyTuple};
 use rayon::prelude::*;
 
+use crate::errors::raise;
 use crate::work;
 
 /// The types of numbers that are read in place.
@@ -78,7 +79,7 @@ pub trait Element: Copy {
 macro_rules! elements {
     ($($type:ty => $variant:ident),*) => { $(impl Element for $type { const TYPE: Type = Type::$variant; })* };
 }
-elements!(f64 => F64, u32 => U32, i32 => I32, i64 => I64);
+elements!(f64 => F64, f32 => F32, u32 => U32, i32 => I32, i64 => I64);
 
 /// Whether an array of doubles in one piece holds neither NaN nor infinities.
 #[pyfunction]
@@ -187,6 +188,51 @@ impl Array {
         (values, start)
     }
 
+    /// The columns of a matrix.
+    pub fn batch(&self) -> PyResult<Batch<'_>> {
+        let (values, start) = self.values();
+        let mut batch = Batch::new(self.rows);
+        for j in 0..self.columns as isize {
+            batch =
+                batch.strided(values, (start as isize + j * self.strides.1) as usize, self.strides.0).map_err(raise)?;
+        }
+        Ok(batch)
+    }
+
+    /// Whether it is this object's memory.
+    pub fn is(&self, object: &Bound<'_, PyAny>) -> bool {
+        self._owner.is(object)
+    }
+
+    /// Whether it holds floats of single precision.
+    pub fn is_narrow(&self) -> bool {
+        self.kind == Type::F32
+    }
+
+    /// A copy of the elements, row by row.
+    pub fn to_vec(&self) -> PyResult<Vec<f64>> {
+        let (batch, mut tile) = (self.batch()?, Tile::default());
+        let columns: Vec<usize> = (0..self.columns).collect();
+        Cells::new(&batch, &columns, Rows::Range(0..self.rows)).read_numbers(&mut tile).map_err(raise)?;
+        Ok((0..self.rows * self.columns).map(|k| tile.column(k % self.columns)[k / self.columns]).collect())
+    }
+
+    /// A number that changes with what the memory holds.
+    pub fn content(&self) -> u64 {
+        const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+        let bytes = bytes_of(&self.values().0);
+        let mut sums = [bytes.len() as u64; 4];
+        let (blocks, last) = bytes.as_chunks::<32>();
+        for block in blocks {
+            let (words, _) = block.as_chunks::<8>();
+            for k in 0..4 {
+                sums[k] = (sums[k].rotate_left(23) ^ u64::from_le_bytes(words[k])).wrapping_mul(FACTOR);
+            }
+        }
+        let all = sums.into_iter().chain(last.iter().map(|byte| u64::from(*byte)));
+        all.fold(0, |all, part| (all.rotate_left(23) ^ part).wrapping_mul(FACTOR))
+    }
+
     /// The elements of a contiguous array of integers, as SciPy has them for offsets and indices.
     pub fn integers(&self) -> PyResult<Integers<'_>> {
         match self.kind {
@@ -224,6 +270,26 @@ impl Array {
             // SAFETY: as in `values`; the array is writable and borrowed for as long as the slice.
             length => Ok(unsafe { std::slice::from_raw_parts_mut(self.data.cast::<T>().cast_mut(), length) }),
         }
+    }
+}
+
+/// The bytes of some numbers.
+fn bytes_of<'a>(values: &Values<'a>) -> &'a [u8] {
+    fn bytes<T>(slice: &[T]) -> &[u8] {
+        // SAFETY: the bytes of numbers may be read as such.
+        unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<u8>(), size_of_val(slice)) }
+    }
+    match values {
+        Values::F64(slice) => bytes(slice),
+        Values::F32(slice) => bytes(slice),
+        Values::U8(slice) => bytes(slice),
+        Values::I8(slice) => bytes(slice),
+        Values::U16(slice) => bytes(slice),
+        Values::I16(slice) => bytes(slice),
+        Values::U32(slice) => bytes(slice),
+        Values::I32(slice) => bytes(slice),
+        Values::U64(slice) => bytes(slice),
+        Values::I64(slice) => bytes(slice),
     }
 }
 

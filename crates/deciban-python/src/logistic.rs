@@ -40,7 +40,7 @@ pub fn fit_logistic<'py>(
             None => learner.learn(&engine),
         }
     })?;
-    let all: Vec<f64> = model.coefficients().iter().map(|c| c.weight).collect();
+    let all = model.weights();
     let outputs = if classes == 2 { 1 } else { classes };
     let width = all.len() / outputs - 1;
     let by_output: Vec<f64> =

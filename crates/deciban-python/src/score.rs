@@ -1,66 +1,87 @@
-//! [`Scorer`]: parameters to log p(x | class) or posteriors, tile by tile into an array of Python's.
+//! [`Scorer`]: fitted parameters to log p(x | class), posteriors or decisions, tile by tile into an array of Python's.
+//!
+//! A scorer is made once for the arrays that a fitted model holds, and kept with it. Linear models are scored from
+//! these arrays themselves; what others derive from them is made anew when their content has changed.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use deciban::data::{Batch, Cells, Rows, Tile};
+use deciban::data::{Batch, Cells, Rows, Sparse, Tile};
+use deciban::family::bernoulli::BernoulliDensity;
 use deciban::family::categorical::CategoricalDensity;
 use deciban::family::counts::Unseen;
 use deciban::family::gaussian::GaussianDensity;
 use deciban::family::{AnyDensity, Density};
-use deciban::numerics::{Matrix, WordTable, log_sum_exp, tile_product};
+use deciban::numerics::{Affine, Matrix, Normalise, normalise, product};
 use deciban::{Error, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::errors::raise;
-use crate::table::Table;
 use crate::work;
+
+/// Scores of so many terms, one a row, class and cell, are computed before other threads would have woken.
+const FEW_TERMS: usize = 1 << 17;
+
+/// So many numbers of columns are checked by one thread; [`work::run_few`] takes a few such parts.
+const MOST_CHECKED: usize = 1 << 10;
 
 /// Scores rows.
 #[pyclass(frozen, module = "deciban._core")]
 pub struct Scorer {
     kind: Kind,
     classes: usize,
+    width: usize,
+    /// Names and places of the columns of an array: x0, x1, ...
+    columns: OnceLock<(Vec<String>, Vec<usize>)>,
+    /// The arrays of the model, and what they held where something is derived from it.
+    sources: Vec<Array>,
+    content: Option<u64>,
+}
+
+/// Rows to score.
+struct Work<'a> {
+    x: Batch<'a>,
+    /// Whether they are compressed rows.
+    is_sparse: bool,
+    /// How many cells there are, or how many are stored.
+    cells: usize,
+    /// Added to the scores, if it is not empty.
+    log_prior: Vec<f64>,
+    output: Output,
 }
 
 enum Kind {
-    Density(AnyDensity),
-    /// s = Wx + b
+    Density {
+        density: AnyDensity,
+        needs: Needs,
+    },
+    /// s = Wx + b; one output for two classes is the log-odds of the second.
     Linear(Linear),
 }
 
-struct Linear {
-    /// Wᵀ
-    transposed: Matrix,
-    /// The weights of each column, one after the other: what a word of a sparse row touches.
-    by_column: Vec<f64>,
-    bias: Vec<f64>,
+/// Which cells may be scored; others are scored all the same, and told.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    /// The density itself refuses what it cannot score.
+    Anything,
+    /// Infinities may not.
+    NoInfinities,
+    /// Infinities may not, nor may missing cells.
+    Finite,
 }
 
-impl Linear {
-    fn add_scores(&self, cells: &Cells<'_>, out: &mut Tile) -> Result<()> {
-        let k = self.bias.len();
-        for (class, &bias) in self.bias.iter().enumerate() {
-            out.column_mut(class).iter_mut().for_each(|s| *s += bias);
-        }
-        if let Some(texts) = cells.sparse() {
-            let (height, scores) = (out.rows(), out.data_mut());
-            let table = WordTable { classes: k, values: &self.by_column, unknown: None };
-            let add = |i: usize, _: f64, sums: &[f64]| {
-                sums.iter().enumerate().for_each(|(class, s)| scores[class * height + i] += s);
-            };
-            table.sums(texts, |x| x, add);
-            return Ok(());
-        }
-        let (mut tile, mut product) = (Tile::default(), Tile::default());
-        cells.read_numbers(&mut tile)?;
-        tile_product(&tile, &self.transposed, &mut product);
-        out.data_mut().iter_mut().zip(product.data()).for_each(|(s, p)| *s += p);
-        Ok(())
-    }
+struct Linear {
+    /// Copies of W, row after row, and of b, where the arrays do not hold them so.
+    weights: Option<Vec<f64>>,
+    bias: Option<Vec<f64>>,
+    outputs: usize,
+    /// A missing cell says nothing.
+    skip_missing: bool,
 }
 
 /// What is written for each row.
@@ -68,150 +89,361 @@ impl Linear {
 enum Output {
     /// log p(x | class) + log prior.
     Joint,
-    /// log p(class | x).
-    LogPosterior,
-    /// p(class | x).
-    Posterior,
+    /// The same, or of two classes the difference, second less first.
+    Decision,
+    /// p(class | x), or its logarithm.
+    Normalised(Normalise),
+    /// The place of the most probable class.
+    Class,
 }
 
-impl Scorer {
-    fn add_scores(&self, x: &Batch<'_>, rows: Range<usize>, names: &[String], out: &mut Tile) -> Result<()> {
-        let places: Vec<usize> = (0..x.width()).collect();
-        let cells = Cells::new(x, &places, Rows::Range(rows));
-        match &self.kind {
-            Kind::Density(density) => density.add_log_density(&cells, names, out),
-            Kind::Linear(linear) => linear.add_scores(&cells, out),
+impl Output {
+    fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "joint" => Ok(Output::Joint),
+            "decision" => Ok(Output::Decision),
+            "log" => Ok(Output::Normalised(Normalise::LogPosterior)),
+            "probability" => Ok(Output::Normalised(Normalise::Posterior)),
+            "class" => Ok(Output::Class),
+            _ => Err(PyValueError::new_err(format!("there is no output `{name}`"))),
         }
     }
 
-    fn score(
-        &self,
-        x: &Batch<'_>,
-        log_prior: &[f64],
-        output: Output,
-        out: &mut [f64],
-        stop: &AtomicBool,
-    ) -> Result<()> {
-        let k = self.classes;
-        // A tile and its copies fit the second-level cache.
-        let height = ((96 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
-        let names: Vec<String> = (0..x.width()).map(|j| format!("x{j}")).collect();
-        out.par_chunks_mut(height * k).enumerate().try_for_each(|(t, out)| {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            let rows = t * height..t * height + out.len() / k;
-            let mut scores = Tile::default();
-            scores.resize(rows.len(), k);
-            for (class, p) in log_prior.iter().enumerate() {
-                scores.column_mut(class).fill(*p);
-            }
-            self.add_scores(x, rows, &names, &mut scores)?;
-            for (class, column) in scores.data().chunks_exact(scores.rows()).enumerate() {
-                out.iter_mut().skip(class).step_by(k).zip(column).for_each(|(o, s)| *o = *s);
-            }
-            if output != Output::Joint {
-                out.chunks_exact_mut(k).for_each(|row| normalise(row, output));
-            }
-            Ok(())
-        })
+    /// The number of columns for so many classes.
+    fn width(self, classes: usize) -> usize {
+        match self {
+            Output::Class => 1,
+            Output::Decision if classes == 2 => 1,
+            _ => classes,
+        }
     }
 }
 
-/// One exponential a class; where all are impossible the posterior is 0/0, and NaN.
-fn normalise(row: &mut [f64], output: Output) {
-    if output == Output::LogPosterior {
-        let total = log_sum_exp(row);
-        row.iter_mut().for_each(|s| *s -= total);
-        return;
+/// A number of an array that is written to.
+trait Number: Copy + Send {
+    fn of(x: f64) -> Self;
+}
+impl Number for f64 {
+    fn of(x: f64) -> Self {
+        x
     }
-    let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    row.iter_mut().for_each(|s| *s = (*s - most).exp());
-    let share = row.iter().sum::<f64>().recip();
-    row.iter_mut().for_each(|p| *p *= share);
+}
+impl Number for f32 {
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+}
+impl Number for i64 {
+    fn of(x: f64) -> Self {
+        x as i64
+    }
+}
+
+impl Scorer {
+    fn new(kind: Kind, classes: usize, width: usize, sources: Vec<Array>) -> Self {
+        // A copy of a bias that is 0 is no copy.
+        let is_copied = |linear: &Linear| linear.weights.is_some() || (linear.bias.is_some() && sources.len() > 1);
+        let is_derived = !matches!(&kind, Kind::Linear(linear) if !is_copied(linear));
+        let content = is_derived.then(|| content(&sources));
+        Scorer { kind, classes, width, columns: OnceLock::new(), sources, content }
+    }
+
+    fn check_width(&self, width: usize) -> PyResult<()> {
+        match width == self.width {
+            true => Ok(()),
+            false => Err(PyValueError::new_err(format!("X has {width} columns instead of {}", self.width))),
+        }
+    }
+
+    /// W and b of a linear model.
+    fn affine(&self) -> PyResult<Option<Affine<'_>>> {
+        let Kind::Linear(linear) = &self.kind else { return Ok(None) };
+        let weights = linear.weights.as_deref().map_or_else(|| self.sources[0].slice::<f64>(), Ok)?;
+        let bias = linear.bias.as_deref().map_or_else(|| self.sources[1].slice::<f64>(), Ok)?;
+        Ok(Some(Affine { weights, bias }))
+    }
+
+    /// Writes the scores of some rows, a column for each class, and tells whether all of their cells may be scored.
+    fn scores(
+        &self,
+        work: &Work<'_>,
+        affine: Option<(Affine<'_>, Option<&[f64]>)>,
+        rows: Range<usize>,
+        out: &mut Tile,
+    ) -> Result<bool> {
+        let columns = || ((0..self.width).map(|j| format!("x{j}")).collect(), (0..self.width).collect());
+        let (names, places): (&[String], &[usize]) = match work.is_sparse {
+            true => (&[], &[0]),
+            false => {
+                let (names, places) = self.columns.get_or_init(columns);
+                (names, places)
+            }
+        };
+        let cells = Cells::new(&work.x, places, Rows::Range(rows));
+        let height = cells.rows();
+        let mut sound = true;
+        match (&self.kind, affine) {
+            (Kind::Linear(linear), Some((affine, by_word))) => {
+                sound = match cells.sparse() {
+                    Some(texts) => affine.text_scores(texts, by_word, out),
+                    None => affine.scores(&cells, linear.skip_missing, out)?,
+                };
+                if self.classes == 2 && linear.outputs == 1 {
+                    // Log-odds are the score of the second class, and that of the first is 0.
+                    out.resize(height, 2);
+                    let (first, second) = out.data_mut().split_at_mut(height);
+                    second.copy_from_slice(first);
+                    first.fill(0.0);
+                }
+            }
+            (Kind::Density { density, needs }, _) => {
+                out.resize(height, self.classes);
+                out.data_mut().fill(0.0);
+                density.add_log_density(&cells, names, out)?;
+                if *needs != Needs::Anything {
+                    let odd = cells.oddities()?;
+                    sound = !odd.infinite && !(odd.missing && (*needs == Needs::Finite || work.is_sparse));
+                }
+            }
+            // `affine` has the weights of every linear model.
+            (Kind::Linear(_), None) => {}
+        }
+        for (column, p) in out.data_mut().chunks_exact_mut(height.max(1)).zip(&work.log_prior) {
+            column.iter_mut().for_each(|s| *s += p);
+        }
+        Ok(sound)
+    }
+
+    fn write_all<T: Number>(&self, py: Python<'_>, work: &Work<'_>, out: &mut [T]) -> PyResult<bool> {
+        let affine = self.affine()?;
+        // Weights side by side for each column, if there are so many words that it is worth it.
+        let by_word = affine.filter(|_| work.is_sparse && work.cells > self.width / 4).map(|affine| affine.by_word());
+        let affine = affine.map(|affine| (affine, by_word.as_deref()));
+        let columns = work.output.width(self.classes);
+        // A tile and its copies fit the second-level cache; its columns do not lie a power of two apart.
+        let height = ((96 << 10) / (8 * work.x.width().max(self.classes).max(1))).clamp(64, 1024) / 8 * 8 + 8;
+        let tile = |scores: &mut Tile, t: usize, out: &mut [T]| {
+            let rows = t * height..t * height + out.len() / columns;
+            let sound = self.scores(work, affine, rows, scores)?;
+            write(scores, work.output, out);
+            Ok(sound)
+        };
+        if work.cells.max(work.x.rows()) * self.classes <= FEW_TERMS {
+            let mut scores = Tile::default();
+            let tiles = out.chunks_mut(height * columns).enumerate();
+            return tiles
+                .map(|(t, out)| tile(&mut scores, t, out))
+                .try_fold(true, |all, sound| Ok(all & sound?))
+                .map_err(raise);
+        }
+        let sound = AtomicBool::new(true);
+        work::run(py, None, |stop| {
+            out.par_chunks_mut(height * columns).enumerate().try_for_each_init(Tile::default, |scores, (t, out)| {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::Interrupted);
+                }
+                if !tile(scores, t, out)? {
+                    sound.store(false, Ordering::Relaxed);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(sound.into_inner())
+    }
+
+    fn write_to(&self, py: Python<'_>, work: &Work<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if !work.log_prior.is_empty() && work.log_prior.len() != self.classes {
+            return Err(PyValueError::new_err("the prior needs a value per class"));
+        }
+        let mut out = Array::of_scores(out, work.x.rows(), work.output.width(self.classes))?;
+        match (work.output, out.is_narrow()) {
+            (Output::Class, _) => self.write_all(py, work, out.slice_mut::<i64>()?),
+            (_, true) => self.write_all(py, work, out.slice_mut::<f32>()?),
+            (_, false) => self.write_all(py, work, out.slice_mut::<f64>()?),
+        }
+    }
+}
+
+/// Scores to what is asked for, row after row.
+fn write<T: Number>(scores: &mut Tile, output: Output, out: &mut [T]) {
+    let (rows, classes) = (scores.rows(), scores.width());
+    if let Output::Normalised(to) = output {
+        normalise(scores, to);
+    }
+    match output {
+        Output::Class => {
+            for (i, o) in out.iter_mut().enumerate() {
+                let mut best = 0;
+                for class in 1..classes {
+                    let (s, most) = (scores.column(class)[i], scores.column(best)[i]);
+                    // As NumPy's `argmax`: the first of the largest, and NaN is larger than all.
+                    if s > most || (s.is_nan() && !most.is_nan()) {
+                        best = class;
+                    }
+                }
+                *o = T::of(best as f64);
+            }
+        }
+        Output::Decision if classes == 2 => {
+            let scores = scores.column(0).iter().zip(scores.column(1));
+            out.iter_mut().zip(scores).for_each(|(o, (a, b))| *o = T::of(b - a));
+        }
+        _ => {
+            // The rows of a few lines of each column at a time.
+            const PART: usize = 64;
+            for start in (0..rows).step_by(PART) {
+                let part = start..rows.min(start + PART);
+                for class in 0..classes {
+                    let column = &scores.column(class)[part.clone()];
+                    let cells = out[part.start * classes..part.end * classes].iter_mut().skip(class).step_by(classes);
+                    cells.zip(column).for_each(|(o, s)| *o = T::of(*s));
+                }
+            }
+        }
+    }
+}
+
+/// A number that changes with the content of the arrays.
+fn content(arrays: &[Array]) -> u64 {
+    arrays.iter().fold(0, |all, array| (all ^ array.content()).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
 }
 
 fn rows_of(array: &Array) -> PyResult<Vec<Vec<f64>>> {
-    let values = array.slice::<f64>()?;
+    let values = array.to_vec()?;
     Ok(values.chunks(array.columns().max(1)).map(<[f64]>::to_vec).collect())
 }
 
 #[pymethods]
 impl Scorer {
+    /// Whether it was made for these arrays, and they hold what they did.
+    fn is_of(&self, arrays: &Bound<'_, PyTuple>) -> bool {
+        let same = arrays.len() == self.sources.len()
+            && self.sources.iter().zip(arrays.iter_borrowed()).all(|(own, given)| own.is(&given));
+        same && self.content.is_none_or(|held| held == content(&self.sources))
+    }
+
     /// Gaussians with a variance per class and column.
     #[staticmethod]
     fn diagonal(means: &Bound<'_, PyAny>, variances: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (means, variances) = (rows_of(&Array::new(means)?)?, rows_of(&Array::new(variances)?)?);
-        let classes = means.len();
-        let density = GaussianDensity::diagonal(means, variances).map_err(raise)?;
-        Ok(Scorer { kind: Kind::Density(AnyDensity::Gaussian(density)), classes })
+        let sources = vec![Array::new(means)?, Array::new(variances)?];
+        let (means, variances) = (rows_of(&sources[0])?, rows_of(&sources[1])?);
+        let (classes, width) = (means.len(), means.first().map_or(0, Vec::len));
+        let density = AnyDensity::Gaussian(GaussianDensity::diagonal(means, variances).map_err(raise)?);
+        Ok(Scorer::new(Kind::Density { density, needs: Needs::Anything }, classes, width, sources))
     }
 
-    /// Gaussians with a covariance matrix for each class, or one for all; the matrices lie one below
-    /// the other.
+    /// Gaussians with covariances R diag(s) Rᵀ: for each class its rotation R, then for each class its scales s.
     #[staticmethod]
-    fn gaussian(means: &Bound<'_, PyAny>, covariances: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (means, covariances) = (rows_of(&Array::new(means)?)?, Array::new(covariances)?);
+    #[pyo3(signature = (means, *parts))]
+    fn gaussian(means: &Bound<'_, PyAny>, parts: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let mut sources = vec![Array::new(means)?];
+        let means = rows_of(&sources[0])?;
         let (classes, width) = (means.len(), means.first().map_or(0, Vec::len));
-        let matrices = covariances.slice::<f64>()?.chunks_exact((width * width).max(1));
-        let matrices = matrices.map(|m| Matrix::from_columns(width, width, m.to_vec())).collect();
-        let density = GaussianDensity::from_parameters(means, matrices).map_err(raise)?;
-        Ok(Scorer { kind: Kind::Density(AnyDensity::Gaussian(density)), classes })
+        if parts.len() != 2 * classes {
+            return Err(PyValueError::new_err("a rotation and scales are needed for each class"));
+        }
+        for part in parts.iter() {
+            sources.push(Array::new(&part)?);
+        }
+        let covariance = |class: usize| {
+            let (rotation, scale) = (sources[1 + class].to_vec()?, sources[1 + classes + class].to_vec()?);
+            if rotation.len() != width * scale.len() {
+                return Err(PyValueError::new_err(
+                    "a rotation needs a row for each column and a column for each scale",
+                ));
+            }
+            let rotation = Matrix::from_fn(width, scale.len(), |i, j| rotation[i * scale.len() + j]);
+            let scaled = Matrix::from_fn(width, scale.len(), |i, j| rotation[(i, j)] * scale[j]);
+            Ok(product(&scaled, false, &rotation, true))
+        };
+        let covariances = (0..classes).map(covariance).collect::<PyResult<Vec<_>>>()?;
+        let density = AnyDensity::Gaussian(GaussianDensity::from_parameters(means, covariances).map_err(raise)?);
+        Ok(Scorer::new(Kind::Density { density, needs: Needs::Finite }, classes, width, sources))
     }
 
     /// Categories by ln p(level | class), an array of classes × levels for each column; other levels are an error.
     #[staticmethod]
-    fn categorical(columns: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
-        let arrays: Vec<Array> = columns.iter().map(Array::new).collect::<PyResult<_>>()?;
-        let classes = arrays.first().map_or(0, Array::rows);
-        let columns: Vec<Vec<f64>> =
-            arrays.iter().map(|array| Ok(array.slice::<f64>()?.to_vec())).collect::<PyResult<_>>()?;
+    #[pyo3(signature = (*columns))]
+    fn categorical(columns: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let sources: Vec<Array> = columns.iter().map(|column| Array::new(&column)).collect::<PyResult<_>>()?;
+        let classes = sources.first().map_or(0, Array::rows);
+        let columns: Vec<Vec<f64>> = sources.iter().map(Array::to_vec).collect::<PyResult<_>>()?;
         let density = CategoricalDensity::from_log_probabilities(classes, &columns, Unseen::Error).map_err(raise)?;
-        Ok(Scorer { kind: Kind::Density(AnyDensity::Categorical(density)), classes })
+        let kind = Kind::Density { density: AnyDensity::Categorical(density), needs: Needs::Anything };
+        Ok(Scorer::new(kind, classes, columns.len(), sources))
     }
 
-    /// s = Wx + b, with a row of W for each class.
+    /// Flags, present above `threshold`, by ln p(present | class), a row for each class; of arrays or of compressed rows.
     #[staticmethod]
-    fn linear(weights: &Bound<'_, PyAny>, bias: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (weights, bias) = (Array::new(weights)?, Array::new(bias)?);
-        let (classes, width) = (weights.rows(), weights.columns());
-        let values = weights.slice::<f64>()?;
-        // What lies class by class here is Wᵀ there, column after column.
-        let transposed = Matrix::from_columns(width, classes, values.to_vec());
-        let mut by_column = vec![0.0; values.len()];
-        for (class, weights) in values.chunks_exact(width.max(1)).enumerate() {
-            by_column.iter_mut().skip(class).step_by(classes).zip(weights).for_each(|(cell, w)| *cell = *w);
-        }
-        let bias = bias.slice::<f64>()?.to_vec();
-        match bias.len() == classes {
-            true => Ok(Scorer { kind: Kind::Linear(Linear { transposed, by_column, bias }), classes }),
-            false => Err(PyValueError::new_err("a bias for each class is needed")),
-        }
+    fn bernoulli(log_present: &Bound<'_, PyAny>, threshold: f64, is_sparse: bool) -> PyResult<Self> {
+        let sources = vec![Array::new(log_present)?];
+        let (classes, width) = (sources[0].rows(), sources[0].columns());
+        let density = BernoulliDensity::from_log_probabilities(classes, threshold, &sources[0].to_vec()?, is_sparse);
+        let density = AnyDensity::Bernoulli(density.map_err(raise)?);
+        Ok(Scorer::new(Kind::Density { density, needs: Needs::NoInfinities }, classes, width, sources))
     }
 
-    /// Writes what `output` names ("joint", "log", "probability") into `out`, rows × classes.
-    #[pyo3(signature = (table, out, log_prior, output="probability", n_jobs=None))]
+    /// s = Wx + b, where b may be left out, with a row of W for each class, or one for two classes: the log-odds of
+    /// the second.
+    #[staticmethod]
+    fn linear(
+        weights: &Bound<'_, PyAny>,
+        bias: Option<&Bound<'_, PyAny>>,
+        classes: usize,
+        skip_missing: bool,
+    ) -> PyResult<Self> {
+        let mut sources = vec![Array::new(weights)?];
+        sources.extend(bias.map(Array::new).transpose()?);
+        let (outputs, width) = (sources[0].rows(), sources[0].columns());
+        let biases = sources.get(1).map_or(outputs, Array::rows);
+        if biases != outputs || (outputs != classes && (outputs, classes) != (1, 2)) {
+            return Err(PyValueError::new_err("a row of weights and a bias are needed for each class"));
+        }
+        let copy = |array: &Array| array.slice::<f64>().is_err().then(|| array.to_vec()).transpose();
+        let weights = copy(&sources[0])?;
+        let bias = sources.get(1).map_or(Ok(Some(vec![0.0; outputs])), copy)?;
+        let linear = Linear { weights, bias, outputs, skip_missing };
+        Ok(Scorer::new(Kind::Linear(linear), classes, width, sources))
+    }
+
+    /// Writes what `output` names ("joint", "decision", "log", "probability", "class") into `out`, and tells whether
+    /// all cells were of a kind that may be scored. `log_prior` is added to the scores.
     fn write(
         &self,
         py: Python<'_>,
-        table: PyRef<'_, Table>,
+        x: &Bound<'_, PyAny>,
         out: &Bound<'_, PyAny>,
-        log_prior: Vec<f64>,
+        log_prior: Option<Vec<f64>>,
         output: &str,
-        n_jobs: Option<isize>,
-    ) -> PyResult<()> {
-        let output = match output {
-            "joint" => Output::Joint,
-            "log" => Output::LogPosterior,
-            "probability" => Output::Posterior,
-            _ => return Err(PyValueError::new_err(format!("there is no output `{output}`"))),
-        };
-        if log_prior.len() != self.classes {
-            return Err(PyValueError::new_err("the prior needs a value per class"));
-        }
-        let mut out = Array::of_scores(out, table.rows(), self.classes)?;
-        let batch = table.batch()?;
-        let out = out.slice_mut::<f64>()?;
-        work::run(py, n_jobs, |stop| self.score(&batch, &log_prior, output, out, stop))
+    ) -> PyResult<bool> {
+        let x = Array::new(x)?;
+        self.check_width(x.columns())?;
+        let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
+        let cells = x.rows() * x.columns();
+        self.write_to(py, &Work { x: x.batch()?, is_sparse: false, cells, log_prior, output }, out)
+    }
+
+    /// The same for a matrix of compressed rows.
+    #[allow(clippy::too_many_arguments)]
+    fn write_sparse(
+        &self,
+        py: Python<'_>,
+        offsets: &Bound<'_, PyAny>,
+        indices: &Bound<'_, PyAny>,
+        counts: &Bound<'_, PyAny>,
+        width: usize,
+        out: &Bound<'_, PyAny>,
+        log_prior: Option<Vec<f64>>,
+        output: &str,
+    ) -> PyResult<bool> {
+        self.check_width(width)?;
+        let (offsets, indices, counts) = (Array::new(offsets)?, Array::new(indices)?, Array::new(counts)?);
+        let (height, stored) = (offsets.rows().saturating_sub(1), (offsets.integers()?, indices.integers()?));
+        let values = counts.values().0;
+        let checked = |_: &AtomicBool| Sparse::of_words(stored.0, stored.1, values, width);
+        let sparse = work::run_few(py, indices.rows() / MOST_CHECKED, None, checked)?;
+        let x = Batch::new(height).sparse(sparse).map_err(raise)?;
+        let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
+        self.write_to(py, &Work { x, is_sparse: true, cells: counts.rows(), log_prior, output }, out)
     }
 }

@@ -1,7 +1,8 @@
 //! The wheel, built as `pip install` builds it, and the tests in Python with it.
 //!
 //! The interpreter is `DECIBAN_PYTHON`, or `python3`. What the tests need (`requirements.txt`) is installed
-//! into `target/python/venv`, once for each version of that list. maturin builds in cargo's own target folder,
+//! into `target/python/venv`, once for each version of that list; the oldest scikit-learn that the package promises
+//! (`requirements-oldest.txt`), with which the tests of the drop-ins are run again, into `target/python/oldest`. maturin builds in cargo's own target folder,
 //! with the same features and the same configuration of PyO3, so that nothing but this crate is compiled for it.
 
 use std::ffi::OsString;
@@ -42,11 +43,10 @@ fn pip(python: &Path) -> Command {
     pip
 }
 
-/// The interpreter of an environment that has what `requirements.txt` lists.
-fn environment(folder: &Path) -> PathBuf {
-    let folder = folder.join("venv");
+/// The interpreter of an environment that has what a list of requirements names.
+fn environment(folder: PathBuf, requirements: &str) -> PathBuf {
     let python = folder.join("bin/python");
-    let (wanted, done) = (crate_folder().join("tests/requirements.txt"), folder.join("requirements.txt"));
+    let (wanted, done) = (crate_folder().join("tests").join(requirements), folder.join("requirements.txt"));
     let list = fs::read_to_string(&wanted).expect("the list of requirements");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == list) {
         return python;
@@ -64,7 +64,7 @@ impl Built {
         // target/release/deps/python-0123456789abcdef
         let target = test.ancestors().nth(3).expect("target");
         let folder = target.join("python");
-        let python = environment(&folder);
+        let python = environment(folder.join("venv"), "requirements.txt");
 
         let wheels = folder.join("wheels");
         let _ = fs::remove_dir_all(&wheels);
@@ -99,19 +99,30 @@ fn the_wheel_works_when_installed() {
     run("the installed package", &mut check);
 }
 
-#[test]
-fn the_tests_in_python_pass() {
+/// Installs the wheel into an environment, and runs tests with it.
+fn pytest(python: &Path, tests: &[&str]) {
     let built = &*BUILT;
     let install = ["install", "--force-reinstall", "--no-deps", "--no-compile"];
-    run("installing the wheel", pip(&built.python).args(install).arg(&built.wheel));
-    let tests = crate_folder().join("tests");
-    let mut pytest = Command::new(&built.python);
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5"]).arg(&tests);
-    pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&tests);
+    run("installing the wheel", pip(python).args(install).arg(&built.wheel));
+    let folder = crate_folder().join("tests");
+    let mut pytest = Command::new(python);
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5"]);
+    pytest.args(tests.iter().map(|test| folder.join(test)));
+    pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&folder);
     // Cargo builds the program for its own tests, in whatever order they run.
     let program = built.folder.with_file_name("release").join("deciban");
     if program.exists() {
         pytest.env("DECIBAN_PROGRAM", program);
     }
     run("pytest", &mut pytest);
+}
+
+#[test]
+fn the_tests_in_python_pass() {
+    pytest(&BUILT.python, &["."]);
+}
+
+#[test]
+fn the_drop_ins_work_with_the_oldest_scikit_learn() {
+    pytest(&environment(BUILT.folder.join("oldest"), "requirements-oldest.txt"), &["test_sklearn.py"]);
 }

@@ -73,22 +73,30 @@ class Statistics:
 
 @final
 class Scorer:
+    def is_of(self, arrays: tuple[_Floats, ...]) -> bool: ...
     @staticmethod
     def diagonal(means: _Floats, variances: _Floats) -> Scorer: ...
     @staticmethod
-    def gaussian(means: _Floats, covariances: _Floats) -> Scorer: ...
+    def gaussian(means: _Floats, *parts: _Floats) -> Scorer: ...
     @staticmethod
-    def categorical(columns: Sequence[_Floats]) -> Scorer: ...
+    def categorical(*columns: _Floats) -> Scorer: ...
     @staticmethod
-    def linear(weights: _Floats, bias: _Floats) -> Scorer: ...
+    def bernoulli(log_present: _Floats, threshold: float, is_sparse: bool) -> Scorer: ...
+    @staticmethod
+    def linear(weights: _Floats, bias: _Floats | None, classes: int, skip_missing: bool) -> Scorer: ...
     def write(
+        self, x: NDArray[Any], out: NDArray[Any], log_prior: Sequence[float] | None, output: str
+    ) -> bool: ...
+    def write_sparse(
         self,
-        table: Table,
-        out: _Floats,
-        log_prior: Sequence[float],
-        output: str = "probability",
-        n_jobs: int | None = None,
-    ) -> None: ...
+        offsets: NDArray[Any],
+        indices: NDArray[Any],
+        counts: NDArray[Any],
+        width: int,
+        out: NDArray[Any],
+        log_prior: Sequence[float] | None,
+        output: str,
+    ) -> bool: ...
 
 @final
 class Model:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from .. import _core
 from . import _arrays
 from ._discrete import Counted
+from ._predictions import scorer
 
 
 class CategoricalNB(Counted, peer.CategoricalNB):
@@ -23,10 +24,11 @@ class CategoricalNB(Counted, peer.CategoricalNB):
     array(['a', 'b'], dtype='<U1')
     """
 
+    SPARSE = False
     CHECKS = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
 
     def _check_X(self, X):
-        return coded(validate_data(self, X, reset=False, **self.CHECKS))
+        return validate_data(self, X, reset=False, **self.CHECKS)
 
     def _check_X_y(self, X, y, reset=True):
         X, y = validate_data(self, X, y, reset=reset, **self.CHECKS)
@@ -36,7 +38,7 @@ class CategoricalNB(Counted, peer.CategoricalNB):
         try:
             found = _core.Statistics(_arrays.table(X, codes, sample_weight), len(self.classes_), "categorical")
         except ValueError:
-            self._refuse(X)
+            check_non_negative(X, f"{type(self).__name__} (input X)")
             raise
         # The method looks for the highest code of each column.
         highest = np.array([found.levels()], dtype=np.int64) - 1
@@ -48,25 +50,27 @@ class CategoricalNB(Counted, peer.CategoricalNB):
             self.category_count_[j] = np.pad(counts, [(0, 0), (0, width - counts.shape[1])])
             self.category_count_[j] += found.level_counts(j, width)
 
-    def _write(self, X, log_prior, output):
-        out = np.empty((X.shape[0], len(self.classes_)))
-        scorer = _core.Scorer.categorical([np.ascontiguousarray(log_p) for log_p in self.feature_log_prob_])
+    def _scorer(self, is_sparse):
+        return scorer(self, None, _core.Scorer.categorical, *self.feature_log_prob_)
+
+    def _write(self, scorer, X, shift, output):
         try:
-            scorer.write(_arrays.table(X), out, list(log_prior), output)
+            return super()._write(scorer, X, shift, output)
         except ValueError:
-            self._refuse(X)
-            for j, log_p in enumerate(self.feature_log_prob_):
-                known, highest = log_p.shape[1], np.nanmax(X[:, j])
-                if highest >= known:
-                    raise IndexError(
-                        f"column {j} has category {highest:.0f}, and fit knows {known}: give min_categories"
-                    ) from None
-            raise
-        return out
+            whole = coded(X)
+            if np.array_equal(whole, X, equal_nan=whole.dtype.kind == "f"):
+                raise
+        return super()._write(scorer, whole, shift, output)
 
     def _refuse(self, X):
-        """scikit-learn's words for what the core has refused."""
+        super()._refuse(X)
+        X = coded(X)
         check_non_negative(X, f"{type(self).__name__} (input X)")
+        for j, log_p in enumerate(self.feature_log_prob_):
+            known, highest = log_p.shape[1], np.nanmax(X[:, j])
+            if highest >= known:
+                told = f"column {j} has category {highest:.0f}, and fit knows {known}: give min_categories"
+                raise IndexError(told)
 
 
 def coded(X):

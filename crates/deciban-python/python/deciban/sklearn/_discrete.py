@@ -6,14 +6,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import logsumexp
 from sklearn import naive_bayes as peer
 from sklearn.base import _fit_context
 from sklearn.utils.validation import assert_all_finite, check_non_negative, validate_data
 
 from .. import _core
 from . import _arrays
-from ._predictions import Predictions, classes_of_parts
+from ._predictions import Predictions, classes_of_parts, scorer
 
 
 @contextmanager
@@ -59,11 +58,10 @@ class Counted(Predictions):
             self._count_rows(X, codes, _arrays.weights(sample_weight, X))
         return self._finish()
 
+    SPARSE = True
+
     def _check_X(self, X):
-        X = validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=finiteness(X))
-        if sp.issparse(X):
-            _arrays.check_finite(self, X)
-        return X
+        return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=False)
 
     def _check_X_y(self, X, y, reset=True):
         # Stored cells of a sparse matrix are checked while they are counted.
@@ -89,16 +87,13 @@ class Counted(Predictions):
         self.feature_count_ += found.counts(X.shape[1])
         self.class_count_ += found.weights()
 
-    def _weights(self):
-        """W and b of the joint log-probability W x + b, without the prior."""
-        return self.feature_log_prob_, np.zeros(len(self.classes_))
+    def _scorer(self, is_sparse):
+        classes = len(self.classes_)
+        return scorer(self, None, lambda w: _core.Scorer.linear(w, None, classes, True), self.feature_log_prob_)
 
-    def _write(self, X, log_prior, output):
-        out = np.empty((X.shape[0], len(self.classes_)))
-        weights, bias = self._weights()
-        scorer = _core.Scorer.linear(np.ascontiguousarray(weights), np.ascontiguousarray(bias))
-        scorer.write(_arrays.table(known(X)), out, list(log_prior), output)
-        return out
+    def _refuse(self, X):
+        allow_nan = not sp.issparse(X)
+        assert_all_finite(X, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -205,18 +200,24 @@ class BernoulliNB(Counted, peer.BernoulliNB):
         with np.errstate(divide="ignore"):
             self.feature_log_prob_ = np.log(present) - np.log(rows)
 
-    def _weights(self):
-        with np.errstate(divide="ignore"):
-            absent = np.log1p(-np.exp(self.feature_log_prob_))
-        return self.feature_log_prob_ - absent, absent.sum(axis=1)
+    def _scorer(self, is_sparse):
+        if self.binarize is None:
+            classes = len(self.classes_)
+            return scorer(self, None, lambda p: _core.Scorer.linear(*log_odds(p), classes, True), self.feature_log_prob_)
+        # Cells that are not stored are 0: present, if the threshold is below.
+        if is_sparse and self.binarize < 0:
+            raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
+        threshold = float(self.binarize)
+        make = lambda p: _core.Scorer.bernoulli(p, threshold, is_sparse)  # noqa: E731
+        return scorer(self, (threshold, is_sparse), make, self.feature_log_prob_)
 
-    def _write(self, X, log_prior, output):
-        if not has_missing(X):
-            return super()._write(self._flags(X), log_prior, output)
-        # A missing flag was scored as absent: what that said is taken back.
-        joint = super()._write(self._flags(X), log_prior, "joint")
-        joint -= np.isnan(X).astype(np.float64) @ np.log1p(-np.exp(self.feature_log_prob_)).T
-        if output == "joint":
-            return joint
-        log_posterior = joint - logsumexp(joint, axis=1, keepdims=True)
-        return log_posterior if output == "log" else np.exp(log_posterior)
+    def _write(self, scorer, X, shift, output):
+        # Cells of a column that occurs twice in a row add up before they are compared.
+        return super()._write(scorer, _arrays.canonical(X) if sp.issparse(X) else X, shift, output)
+
+
+def log_odds(log_present):
+    """Weights and bias of flags as numbers: ln p − ln(1 − p), and Σ ln(1 − p) of each class."""
+    with np.errstate(divide="ignore"):
+        absent = np.log1p(-np.exp(log_present))
+    return log_present - absent, absent.sum(axis=1)

@@ -17,6 +17,7 @@ from sklearn.base import _fit_context
 
 from ._linear import LinearPredictions
 from ._moments import FitFromMoments, shrunk
+from ._predictions import PEER
 
 
 class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearDiscriminantAnalysis):
@@ -33,6 +34,7 @@ class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearD
     array([1, 1])
     """
 
+    SPARSE = False
     CHECKS = {"ensure_min_samples": 2, "dtype": [np.float64, np.float32]}
     LEAST = 1
 
@@ -87,6 +89,8 @@ class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearD
         std[std == 0] = 1.0
         # The eigenvalues of the correlations are the squared singular values of the scaled rows.
         values, vectors = linalg.eigh(within / np.outer(std, std))
+        if PEER < (1, 9):
+            values = values * n / (n - k)  # the unbiased covariance
         singular = np.sqrt(np.maximum(values[::-1], 0.0))
         rank = int(np.sum(singular > self.tol))
         scalings = vectors[:, ::-1][:, :rank] / std[:, None] / singular[:rank]
@@ -118,13 +122,19 @@ class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearD
         self.intercept_ = -0.5 * np.einsum("ij,ij->i", self.means_, self.coef_) + np.log(self.priors_)
 
     def _narrow(self):
-        for name in ("means_", "priors_", "coef_", "intercept_", "xbar_", "scalings_", "covariance_"):
+        # As scikit-learn: covariances stay in double precision, and what more than two classes derive from them.
+        narrow = ["means_", "priors_"]
+        if self.solver == "svd":
+            narrow += ["xbar_", "scalings_", "explained_variance_ratio_", "covariance_"]
+        if self.solver == "svd" or len(self.coef_) == 1:
+            narrow += ["coef_", "intercept_"]
+        for name in narrow:
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name).astype(np.float32))
 
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
+            return np.log(self.priors_, dtype=np.float64)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,17 +10,19 @@ from sklearn.utils.validation import validate_data
 
 from .. import _core
 from . import _arrays
-from ._predictions import Predictions, classes_of_parts
+from ._predictions import DOUBLE, PEER, SINGLE, Predictions, classes_of_parts, scorer
 
 #: Rows of a sparse matrix that are made dense at once.
 ROWS = 4096
+#: Whether rows of single precision have parameters of single precision.
+KEEPS_SINGLE = PEER >= (1, 8)
 
 
 class GaussianNB(Predictions, peer.GaussianNB):
     """Gaussian naive Bayes.
 
     More than scikit-learn's: cells that are missing (NaN) say nothing, in fit and in prediction; X may be
-    sparse; a prior may be given to each prediction.
+    sparse; a prior may be given to each prediction. A column needs a known cell in each class.
 
     >>> import numpy as np
     >>> from deciban.sklearn import GaussianNB
@@ -34,7 +36,7 @@ class GaussianNB(Predictions, peer.GaussianNB):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Learns from labelled rows."""
-        return self._learn(X, y, None, sample_weight, is_first=True)
+        return self._learn(X, y, None, sample_weight, is_first=True, is_fit=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -43,28 +45,39 @@ class GaussianNB(Predictions, peer.GaussianNB):
         classes = classes_of_parts(self, is_first, classes)
         return self._learn(X, y, classes, sample_weight, is_first)
 
-    def _learn(self, X, y, classes, sample_weight, is_first):
+    def _learn(self, X, y, classes, sample_weight, is_first, is_fit=False):
         X, y = validate_data(self, X, y, reset=is_first, **CHECKS)
         if classes is None:
             classes, codes = _arrays.encode(y)
         else:
             codes = _arrays.encode_among(y, classes)
         sample_weight = _arrays.weights(sample_weight, X)
-        moments = None
-        for rows in blocks(X):
-            part = None if sample_weight is None else sample_weight[rows]
-            table = _arrays.table(dense(X, rows), codes[rows], part)
-            found = _core.Statistics(table, len(classes), "column-moments")
-            moments = found if moments is None else moments.merge(found) or moments
-        # The variance of all rows of this call scales the smoothing.
-        self.epsilon_ = self.var_smoothing * total_variance(*moments.column_moments()).max()
-        self.classes_ = classes
-        self._moments = moments if is_first else self._moments.merge(moments) or self._moments
-        weight, self.theta_, scatter = self._moments.column_moments()
+        moments = column_moments(X, codes, len(classes), sample_weight)
+        # The variance of all rows of this call scales the smoothing, as in scikit-learn without their weights.
+        plain = moments if sample_weight is None else column_moments(X, codes, len(classes), None)
+        epsilon = self.var_smoothing * total_variance(*plain.column_moments()).max()
+        lacks = None
+        if not is_first:
+            moments = self._moments.merge(moments) or self._moments
+        weight, theta, scatter = moments.column_moments()
+        counts = moments.weights()
+        unknown = np.argwhere((weight == 0) & (counts[:, None] > 0))
+        if len(unknown):
+            c, j = unknown[0]
+            lacks = (
+                f"column {j} has no known cell in class {classes.tolist()[c]!r}, so how it is distributed there is unknown: "
+                "leave the column out, or fill its missing cells"
+            )
+            if is_fit:
+                raise ValueError(lacks)
         with np.errstate(invalid="ignore"):
-            self.var_ = np.where(weight > 0, scatter / weight, 0.0) + self.epsilon_
-        self.class_count_ = self._moments.weights()
-        self.class_prior_ = self._checked_priors()
+            var = np.where(weight > 0, scatter / weight, 0.0) + epsilon
+        single = X.dtype == np.float32
+        kind = np.float32 if single and KEEPS_SINGLE else np.float64
+        self._moments, self._lacks, self.classes_ = moments, lacks, classes
+        self.epsilon_ = np.float32(epsilon) if single else epsilon
+        self.theta_, self.var_, self.class_count_ = theta.astype(kind), var.astype(kind), counts.astype(kind)
+        self.class_prior_ = self._checked_priors().astype(kind)
         return self
 
     def _checked_priors(self):
@@ -81,17 +94,26 @@ class GaussianNB(Predictions, peer.GaussianNB):
 
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):
-            return np.log(self.class_prior_)
+            return np.log(self.class_prior_, dtype=np.float64)
 
     def _check_X(self, X):
         return validate_data(self, X, reset=False, **CHECKS)
 
-    def _write(self, X, log_prior, output):
-        out = np.empty((X.shape[0], len(self.classes_)))
-        scorer = _core.Scorer.diagonal(np.ascontiguousarray(self.theta_), np.ascontiguousarray(self.var_))
-        for rows in blocks(X):
-            scorer.write(_arrays.table(dense(X, rows)), out[rows], list(log_prior), output)
-        return out
+    #: What a part of the rows has left unknown.
+    _lacks = None
+
+    def _scorer(self, is_sparse):
+        if self._lacks is not None:
+            raise ValueError(self._lacks)
+        return scorer(self, None, _core.Scorer.diagonal, self.theta_, self.var_)
+
+    def _output_type(self, X):
+        return SINGLE if X.dtype is SINGLE and self.theta_.dtype is SINGLE else DOUBLE
+
+    def _write(self, scorer, X, shift, output):
+        if not sp.issparse(X):
+            return super()._write(scorer, X, shift, output)
+        return np.concatenate([super(GaussianNB, self)._write(scorer, dense(X, rows), shift, output) for rows in blocks(X)])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -114,6 +136,16 @@ def blocks(X):
 def dense(X, rows):
     """Some rows as an array."""
     return X[rows].toarray() if sp.issparse(X) else X[rows]
+
+
+def column_moments(X, codes, classes, sample_weight):
+    """Weight, mean and scatter of each column and class."""
+    moments = None
+    for rows in blocks(X):
+        part = None if sample_weight is None else sample_weight[rows]
+        found = _core.Statistics(_arrays.table(dense(X, rows), codes[rows], part), classes, "column-moments")
+        moments = found if moments is None else moments.merge(found) or moments
+    return moments
 
 
 def total_variance(weight, mean, scatter):

@@ -7,31 +7,38 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from .. import _core
-from . import _arrays
-from ._predictions import Predictions
+from ._predictions import DOUBLE, SINGLE, Predictions, log_prior, scorer
 
 
 class LinearPredictions(Predictions):
     """Subclasses have `coef_` and `intercept_` with one row for two classes, and `_own_log_prior`."""
 
+    SPARSE = True
+
     def _check_X(self, X):
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, reset=False, accept_sparse=sparse, ensure_all_finite=False)
-        _arrays.check_finite(self, X)
-        return X
+        return validate_data(self, X, reset=False, accept_sparse=sparse, ensure_all_finite=False)
 
-    def _write(self, X, log_prior, output):
-        own = self._own_log_prior()
+    def _scorer(self, is_sparse):
+        coef, intercept, classes = self.coef_, self.intercept_, len(self.classes_)
+        if sp.issparse(coef):  # `sparsify` was called
+            return _core.Scorer.linear(coef.toarray(), intercept, classes, False)
+        return scorer(self, classes, lambda w, b: _core.Scorer.linear(w, b, classes, False), coef, intercept)
+
+    def _shift(self, prior):
         # The intercepts hold the model's own prior: what is different is added.
-        shift = np.zeros(len(own)) if np.array_equal(log_prior, own) else log_prior - own
+        if prior is None:
+            return None
+        own = self._own_log_prior()
+        given = log_prior(own, prior, self.classes_)
+        shift = np.zeros(len(own)) if np.array_equal(given, own) else given - own
         if np.isnan(shift).any() or np.isposinf(shift).any():
             raise ValueError("prior: the model has learnt nothing of a class whose prior was 0")
-        weights, bias = self.coef_, self.intercept_
-        if sp.issparse(weights):  # `sparsify` was called
-            weights = weights.toarray()
-        if len(self.classes_) == 2:
-            weights, bias = np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], bias])
-        scorer = _core.Scorer.linear(np.ascontiguousarray(weights, np.float64), np.ascontiguousarray(bias, np.float64))
-        out = np.empty((X.shape[0], len(self.classes_)))
-        scorer.write(_arrays.table(X), out, list(shift), output)
-        return out
+        return shift
+
+    def _output_type(self, X):
+        return SINGLE if X.dtype is SINGLE and self.coef_.dtype is SINGLE else DOUBLE
+
+    def decision_function(self, X):
+        """The scores coef · x + intercept, one for two classes."""
+        return self._predict(X, None, "decision")

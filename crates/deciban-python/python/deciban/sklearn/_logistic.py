@@ -23,6 +23,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from .. import _core
 from . import _arrays
 from ._linear import LinearPredictions
+from ._predictions import PEER
 
 #: What scikit-learn says when its solver has not come to an end.
 WARNINGS = {
@@ -33,6 +34,10 @@ WARNINGS = {
     "sag": "The max_iter was reached which means the coef_ did not converge",
     "saga": "The max_iter was reached which means the coef_ did not converge",
 }
+
+
+#: Whether rows of single precision have weights of single precision.
+KEEPS_SINGLE = PEER >= (1, 9)
 
 
 class Unsupported(NotImplementedError, ValueError):
@@ -72,6 +77,7 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one"
                 f" class: {classes[0]!r}"
             )
+        self._check_multi_class(k)
         is_bent = self.solver == "liblinear" and self.fit_intercept
         if self.solver == "liblinear":
             X = self._for_liblinear(X, k)
@@ -87,7 +93,8 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
             # Without a penalty only differences are determined; scikit-learn's sum to 0 over the classes.
             coef, intercept = coef - coef.mean(axis=0), intercept - intercept[shares > 0].mean()
         self.classes_ = classes
-        self.coef_, self.intercept_ = coef.astype(dtype, copy=False), intercept.astype(dtype, copy=False)
+        kind = dtype if KEEPS_SINGLE else np.float64
+        self.coef_, self.intercept_ = coef.astype(kind, copy=False), intercept.astype(kind, copy=False)
         self.n_iter_ = np.array([found["iterations"]], dtype=np.int32)
         with np.errstate(divide="ignore"):
             self._log_shares = np.log(shares / shares.sum())
@@ -105,7 +112,9 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
     def _checked_decay(self):
         """½ ‖coef‖² is multiplied with this; refuses, and warns of, what scikit-learn's class does."""
         penalty = self.penalty
-        if penalty == "deprecated":
+        if PEER < (1, 8):
+            self._warn_as_before(penalty)
+        elif penalty == "deprecated":
             penalty = {0: "l2", None: "l2", 1: "l1"}.get(self.l1_ratio, "elasticnet")
             if self.l1_ratio is None:
                 told = "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. "
@@ -129,10 +138,27 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
         _check_solver(self.solver, penalty, self.dual)
         if penalty not in ("l2", None):
             raise Unsupported(f"deciban has no {penalty} penalty: take scikit-learn's LogisticRegression for it")
-        if self.n_jobs is not None:
+        if self.n_jobs is not None and PEER >= (1, 8):
             told = "'n_jobs' has no effect since 1.8 and will be removed in 1.10. "
             warnings.warn(told + f"You provided 'n_jobs={self.n_jobs}', please leave it unspecified.", FutureWarning)
         return 0.0 if penalty is None else 1.0 / self.C
+
+    def _warn_as_before(self, penalty):
+        """What scikit-learn's class says of its parameters before version 1.8."""
+        if penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+        if penalty != "elasticnet" and self.l1_ratio is not None:
+            warnings.warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
+        if penalty is None and self.C != 1.0:
+            warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters")
+        if self.multi_class != "deprecated":
+            warnings.warn("'multi_class' was deprecated in version 1.5 and will be removed in 1.8.", FutureWarning)
+
+    def _check_multi_class(self, classes):
+        """Before version 1.8: one model against the rest for each class, or a softmax of two, is not to be had."""
+        asked = getattr(self, "multi_class", "deprecated")
+        if (asked == "ovr" and classes > 2) or (asked == "multinomial" and classes == 2):
+            raise Unsupported(f"deciban has no multi_class={asked!r} for {classes} classes: leave it unspecified")
 
     def _for_liblinear(self, X, classes):
         if classes > 2:
@@ -155,7 +181,9 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
         weight = _arrays.weights(sample_weight, X)
         if self.class_weight is None:
             return weight
-        factors = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=weight)
+        # Before version 1.7 classes are balanced by their rows alone.
+        weighted = {} if PEER < (1, 7) else {"sample_weight": weight}
+        factors = compute_class_weight(self.class_weight, classes=classes, y=y, **weighted)
         return factors[codes] if weight is None else weight * factors[codes]
 
     def _optimum(self, X, codes, weight, shares, decay, intercept):

@@ -22,7 +22,8 @@ class FitFromMoments:
 
     def _is_from_moments(self, what):
         """Whether moments are enough; else scikit-learn's own fit must do, and `what` is not to be had."""
-        if self.shrinkage != "auto" and self.covariance_estimator is None:
+        # Before version 1.8 quadratic discriminant analysis has neither.
+        if getattr(self, "shrinkage", None) != "auto" and getattr(self, "covariance_estimator", None) is None:
             return True
         if what is not None:
             raise NotImplementedError(f"{what} needs shrinkage=None or a number, and no covariance_estimator")

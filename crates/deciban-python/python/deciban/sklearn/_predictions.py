@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+import scipy.sparse as sp
+import sklearn
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+
+from . import _arrays
 
 
 def log_prior(own, prior, classes):
@@ -23,15 +29,107 @@ def log_prior(own, prior, classes):
         return np.log(prior)
 
 
+#: The version of scikit-learn.
+PEER = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+
+#: The scorers of fitted models. They are made at the first prediction, and hold the arrays of the model.
+SCORERS = weakref.WeakKeyDictionary()
+
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+#: Numbers that are scored as they are.
+PLAIN = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32, np.uint8)))
+
+
+def scorer(model, key, make, *arrays):
+    """The model's scorer of this key, made again where its arrays, or what they hold, are no longer the same."""
+    kept = SCORERS.get(model)
+    if kept is None:
+        kept = SCORERS[model] = {}
+    found = kept.get(key)
+    if found is None or not found.is_of(arrays):
+        try:
+            found = kept[key] = make(*arrays)
+        except TypeError:  # lists, or numbers of another type, that somebody has put there
+            return make(*(np.ascontiguousarray(array, np.float64) for array in arrays))
+    return found
+
+
+def readable(X):
+    """The array as the core reads it, which is as it is for most."""
+    is_plain = X.dtype in PLAIN and X.flags.c_contiguous and X.flags.aligned
+    return X if is_plain else _arrays.in_step(X)
+
+
 class Predictions:
-    """Subclasses have `_write(X, log_prior, output)`, which fills rows × classes, and `_check_X`."""
+    """What is derived from scores.
+
+    Subclasses have `_scorer(is_sparse)` and `_check_X`, scikit-learn's validation. An array that passes as it is
+    (of numbers, with as many columns as fit has seen, none of which has a name) is not sent through it.
+    """
+
+    #: Whether compressed rows are scored as they are.
+    SPARSE = False
 
     def _own_log_prior(self):
         return self.class_log_prior_
 
+    def _shift(self, prior):
+        """What is added to the scores: the log-prior."""
+        return log_prior(self._own_log_prior(), prior, self.classes_)
+
+    def _output_type(self, X):
+        """Whether rows of single precision have posteriors of single precision."""
+        return DOUBLE
+
+    def _is_plain(self, X):
+        """Whether scikit-learn's validation would give X back as it is, but for cells that are not finite."""
+        kind = type(X)
+        is_array = kind is np.ndarray or (self.SPARSE and (kind is sp.csr_matrix or kind is sp.csr_array))
+        return (
+            is_array
+            and X.ndim == 2
+            and X.dtype in PLAIN
+            and X.shape[0] > 0
+            and X.shape[1] == getattr(self, "n_features_in_", -1)
+            and not hasattr(self, "feature_names_in_")
+        )
+
     def _predict(self, X, prior, output):
-        check_is_fitted(self)
-        return self._write(self._check_X(X), log_prior(self._own_log_prior(), prior, self.classes_), output)
+        is_plain = self._is_plain(X)
+        if not is_plain:
+            check_is_fitted(self)
+            X = self._check_X(X)
+        try:
+            scorer = self._scorer(sp.issparse(X))
+            shift = self._shift(prior)
+        except AttributeError:
+            check_is_fitted(self)
+            raise
+        return self._write(scorer, X, shift, output)
+
+    def _write(self, scorer, X, shift, output):
+        rows, classes = X.shape[0], len(self.classes_)
+        shift = None if shift is None else shift.tolist()
+        if output == "class":
+            out = np.empty(rows, np.int64)
+        else:
+            shape = rows if output == "decision" and classes == 2 else (rows, classes)
+            out = np.empty(shape, self._output_type(X))
+        try:
+            if sp.issparse(X):
+                is_sound = scorer.write_sparse(X.indptr, X.indices, X.data, X.shape[1], out, shift, output)
+            else:
+                is_sound = scorer.write(readable(X), out, shift, output)
+        except ValueError:
+            self._refuse(X)
+            raise
+        if not is_sound:
+            self._refuse(X)
+        return out
+
+    def _refuse(self, X):
+        """scikit-learn's words for rows that cannot be scored."""
+        assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def predict_joint_log_proba(self, X, prior=None):
         """log p(x | class) + log prior."""
@@ -47,8 +145,8 @@ class Predictions:
 
     def predict(self, X, prior=None):
         """The most probable class of each row, under another prior if one is given."""
-        joint = self._predict(X, prior, "joint")
-        return self.classes_[joint.argmax(axis=1)]
+        places = self._predict(X, prior, "class")
+        return self.classes_[places]
 
 
 def classes_of_parts(model, is_first, classes):

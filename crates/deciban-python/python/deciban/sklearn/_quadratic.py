@@ -6,12 +6,11 @@ import numpy as np
 from scipy import linalg
 from sklearn import discriminant_analysis as peer
 from sklearn.base import _fit_context
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .. import _core
-from . import _arrays
 from ._moments import FitFromMoments, shrunk
-from ._predictions import Predictions
+from ._predictions import PEER, Predictions, scorer
 
 
 class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticDiscriminantAnalysis):
@@ -49,20 +48,23 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
                 "The number of classes has to be greater than one, not counting rows with sample_weight 0. "
                 f"Got {len(classes)} class."
             )
-        if self.solver == "svd" and self.shrinkage is not None:
+        # Before version 1.8 there is one solver.
+        solver, shrinkage = getattr(self, "solver", "svd"), getattr(self, "shrinkage", None)
+        if solver == "svd" and shrinkage is not None:
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         covariances, scalings, rotations = [], [], []
         for c, label in enumerate(classes):
             if rows[c] == 1:
                 raise ValueError(f"y has only 1 sample in class {label}, covariance is ill defined.")
-            covariance = scatters[c] / weight[c]
-            if self.solver == "eigen" and self.shrinkage is not None:
-                covariance = shrunk(covariance, self.shrinkage)
+            # Before version 1.8 the covariance is the unbiased one.
+            covariance = scatters[c] / (weight[c] - (PEER < (1, 8)))
+            if solver == "eigen" and shrinkage is not None:
+                covariance = shrunk(covariance, shrinkage)
             values, vectors = linalg.eigh(covariance)
             values, vectors = values[::-1], vectors[:, ::-1]
-            if self.solver == "svd":
+            if solver == "svd":
                 values = (1 - self.reg_param) * np.maximum(values, 0.0) + self.reg_param
-            self._check_rank(label, int(rows[c]), values)
+            self._check_rank(solver, label, int(rows[c]), values)
             covariances.append((vectors * values) @ vectors.T)
             scalings.append(values)
             rotations.append(vectors)
@@ -71,8 +73,8 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
         if self.store_covariance:
             self.covariance_ = covariances
 
-    def _check_rank(self, label, rows, values):
-        short = self.solver == "svd" and rows <= len(values)
+    def _check_rank(self, solver, label, rows, values):
+        short = solver == "svd" and rows <= len(values)
         if np.all(values > self.tol) and not (short and self.reg_param > 0):
             return
         told = f"The covariance matrix of class {label} is not full rank."
@@ -82,28 +84,25 @@ class QuadraticDiscriminantAnalysis(FitFromMoments, Predictions, peer.QuadraticD
                 f"number of features, but class {label} has {rows} samples and {len(values)} features. Try using "
                 "`solver='eigen'` and setting the parameter `shrinkage` for regularization."
             )
-        option = "shrinkage" if self.solver == "eigen" else "reg_param"
+        option = "shrinkage" if solver == "eigen" else "reg_param"
         raise linalg.LinAlgError(f"{told} Increase the value of `{option}` to reduce the collinearity.")
 
     def _check_X(self, X):
-        X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        _arrays.check_finite(self, X)
-        return X
+        return validate_data(self, X, reset=False, ensure_all_finite=False)
 
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
+            return np.log(self.priors_, dtype=np.float64)
 
-    def _write(self, X, log_prior, output):
-        # Not by `@`: the threads that it wakes go on spinning beside those that score.
-        covariances = [np.einsum("ij,j,kj->ik", r, s, r) for r, s in zip(self.rotations_, self.scalings_)]
-        scorer = _core.Scorer.gaussian(np.ascontiguousarray(self.means_), np.concatenate(covariances))
-        out = np.empty((X.shape[0], len(self.classes_)))
-        scorer.write(_arrays.table(X), out, list(log_prior), output)
-        return out
+    def _scorer(self, is_sparse):
+        return scorer(self, None, _core.Scorer.gaussian, self.means_, *self.rotations_, *self.scalings_)
 
-    def _decision_function(self, X):
-        check_is_fitted(self)
-        X = self._check_X(X)
-        # scikit-learn leaves the constant of the density out.
-        return self._write(X, self._own_log_prior(), "joint") + 0.5 * X.shape[1] * np.log(2 * np.pi)
+    def _write(self, scorer, X, shift, output):
+        if output == "decision":
+            # scikit-learn leaves the constant of the density out.
+            shift = shift + 0.5 * X.shape[1] * np.log(2 * np.pi)
+        return super()._write(scorer, X, shift, output)
+
+    def decision_function(self, X):
+        """log p(x | class) + log prior, without the constant of the density; of two classes the difference."""
+        return self._predict(X, None, "decision")

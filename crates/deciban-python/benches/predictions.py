@@ -1,0 +1,131 @@
+"""How many times faster the predictions of deciban's drop-ins are than scikit-learn's, in one process.
+
+    python benches/predictions.py [PART OF A NAME]
+
+One table with a cell for each class, method, layout of X, number of rows and number of classes. Both are run in
+turn, and the best of seven runs of each counts. Before each run there is a pause, so that threads of BLAS, which
+spin for a while after their work, do not run into the next one; short calls are repeated behind one pause. The last
+lines count the cells below 1 and 2.
+"""
+
+import sys
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn.discriminant_analysis
+import sklearn.linear_model
+import sklearn.naive_bayes
+
+import deciban.sklearn as ours
+
+RUNS, PAUSE = 7, 0.3
+#: Calls are repeated until they take so long.
+LONG = 0.01
+ROWS = [1, 1_000, 100_000]
+METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
+RNG = np.random.default_rng(1)
+
+
+def seconds(call, times):
+    """The time of one of so many calls."""
+    start = time.perf_counter()
+    for _ in range(times):
+        call()
+    return (time.perf_counter() - start) / times
+
+
+def ratio(mine, other):
+    """Their time over ours, and ours."""
+    start = time.perf_counter()
+    mine(), other()
+    times = max(1, round(2 * LONG / (time.perf_counter() - start)))
+    found = [[], []]
+    time.sleep(PAUSE)
+    for _ in range(RUNS):
+        for call, taken in zip((mine, other), found):
+            # Calls so short wake no threads.
+            time.sleep(PAUSE if times == 1 else 0)
+            taken.append(seconds(call, times))
+    own, theirs = map(min, found)
+    return theirs / own, own
+
+
+def numbers(classes):
+    """Rows of 20 numbers."""
+    y = RNG.integers(0, classes, ROWS[-1])
+    return RNG.normal(size=(ROWS[-1], 20)) + 0.5 * RNG.normal(size=(classes, 20))[y], y
+
+
+def counts(classes):
+    """Rows of 20 small counts."""
+    y = RNG.integers(0, classes, ROWS[-1])
+    return np.minimum(RNG.poisson(RNG.gamma(2.0, 0.5, (classes, 20))[y]), 5).astype(float), y
+
+
+def words(classes):
+    """Rows of some 50 words, of 20,000."""
+    y = RNG.integers(0, classes, ROWS[-1])
+    indices = np.sort((20_000 * RNG.random((ROWS[-1], 50)) ** 2).astype(np.int32), axis=1).ravel()
+    X = sp.csr_matrix((np.ones(len(indices)), indices, np.arange(0, len(indices) + 1, 50)), shape=(ROWS[-1], 20_000))
+    X.sum_duplicates()
+    return X, y
+
+
+#: What each class is fitted on, and whether rows may be sparse.
+CLASSES = {
+    "GaussianNB": (numbers, False),
+    "LinearDiscriminantAnalysis": (numbers, False),
+    "QuadraticDiscriminantAnalysis": (numbers, False),
+    "LogisticRegression": (numbers, True),
+    "MultinomialNB": (counts, True),
+    "ComplementNB": (counts, True),
+    "BernoulliNB": (counts, True),
+    "CategoricalNB": (counts, False),
+}
+
+
+def peer(name):
+    modules = (sklearn.naive_bayes, sklearn.discriminant_analysis, sklearn.linear_model)
+    return next(getattr(module, name) for module in modules if hasattr(module, name))
+
+
+def layouts(X):
+    """The same rows in memory in other ways."""
+    if sp.issparse(X):
+        return {"sparse": X}
+    return {"C": X, "Fortran": np.asfortranarray(X), "float32": X.astype(np.float32)}
+
+
+def table(name):
+    make, may_be_sparse = CLASSES[name]
+    found = []
+    for classes in (2, 10):
+        for data in (make, words) if may_be_sparse else (make,):
+            X, y = data(classes)
+            fitted = X[:20_000], y[:20_000]
+            mine, other = getattr(ours, name)().fit(*fitted), peer(name)().fit(*fitted)
+            np.testing.assert_allclose(mine.predict_proba(X[:200]), other.predict_proba(X[:200]), atol=2e-3)
+            for layout, X in layouts(X).items():
+                for method in METHODS:
+                    if not hasattr(other, method):
+                        continue
+                    cells = []
+                    for rows in ROWS:
+                        part = X[:rows] if layout != "Fortran" else np.asfortranarray(X[:rows])
+                        a, b = getattr(mine, method), getattr(other, method)
+                        cells.append(ratio(lambda: a(part), lambda: b(part)))
+                    found += [cell[0] for cell in cells]
+                    told = "".join(f"{r:8.1f}x {1e6 * own:9.0f} µs" for r, own in cells)
+                    print(f"{name:30} {classes:2} {layout:8} {method:18}{told}", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    part = sys.argv[1] if len(sys.argv) > 1 else ""
+    print(f"{'class':30} {'K':2} {'X':8} {'method':18}" + "".join(f"{rows:>15,} rows " for rows in ROWS))
+    cells = [cell for name in CLASSES if part in name for cell in table(name)]
+    print(f"{len(cells)} cells: the median is {np.median(cells):.1f}, the least {min(cells):.2f};", end=" ")
+    print(f"{sum(c < 1 for c in cells)} are below 1, {sum(c < 2 for c in cells)} below 2")
