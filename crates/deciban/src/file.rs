@@ -1,20 +1,36 @@
 //! Model and statistics files. One container for both: safetensors, with JSON for what has names
-//! and a named tensor for every array. Loading runs no code and checks every shape; writing is
-//! atomic. The same bytes carry passes and statistics between machines.
+//! and a named tensor for every array. Loading runs no code and checks the checksum and every shape;
+//! writing is atomic. The same bytes carry passes and statistics between machines.
+//!
+//! Layout 2: the header begins with [`BEGINNING`] and 16 hexadecimal digits, the checksum (CRC-64/XZ) of
+//! the whole file with 0 in place of these digits. Layout 1 had no checksum.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::checksum::Crc64;
 use crate::error::{Error, Result};
+use crate::output;
 
 /// The version of the container's layout; newer files are refused.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+
+/// The first version with a checksum.
+const WITH_CHECKSUM: u64 = 2;
+
+/// How a header with a checksum begins, behind the eight bytes of its length.
+const BEGINNING: &[u8] = br#"{"__metadata__":{"deciban":"{\"checksum\":\""#;
+
+/// Where the digits of the checksum stand.
+const DIGITS: std::ops::Range<usize> = 8 + BEGINNING.len()..8 + BEGINNING.len() + 16;
+
+/// The checksum before it is known.
+const NO_DIGITS: &str = "0000000000000000";
 
 /// A value that lives in an [`Archive`], under a name of the caller's choice.
 pub trait Stored: Sized {
@@ -36,6 +52,9 @@ pub struct Archive {
 /// What stands in the container's metadata.
 #[derive(Serialize, Deserialize)]
 struct Header {
+    /// First, so that it has a fixed place.
+    #[serde(default)]
+    checksum: String,
     kind: String,
     version: u64,
     json: BTreeMap<String, Value>,
@@ -61,7 +80,10 @@ impl View for &Tensor {
         &self.shape
     }
     fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned(self.values.iter().flat_map(|x| x.to_le_bytes()).collect())
+        match cfg!(target_endian = "little") {
+            true => Cow::Borrowed(bytemuck::cast_slice(&self.values)),
+            false => Cow::Owned(self.values.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        }
     }
     fn data_len(&self) -> usize {
         self.values.len() * 8
@@ -95,6 +117,11 @@ impl Archive {
         T::deserialize(value).map_err(|e| self.damaged(&format!("`{name}`: {e}")))
     }
 
+    /// The JSON value under `name`, if there is one.
+    pub fn json_if_any<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        self.json.contains_key(name).then(|| self.json(name)).transpose()
+    }
+
     /// The array under `name`, which must have this shape.
     pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f64]> {
         let tensor = self.tensors.get(name).ok_or_else(|| self.damaged(&format!("array `{name}` is not there")))?;
@@ -126,11 +153,17 @@ impl Archive {
     /// The archive as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // One entry: a hash map of several would change the order of the bytes from run to run.
-        let header = Header { kind: self.kind.clone(), version: VERSION, json: self.json.clone() };
+        let (kind, json) = (self.kind.clone(), self.json.clone());
+        let header = Header { checksum: NO_DIGITS.into(), kind, version: VERSION, json };
         let header = serde_json::to_string(&header).map_err(|e| self.damaged(&e.to_string()))?;
         let metadata = HashMap::from([("deciban".to_string(), header)]);
-        safetensors::serialize(self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)), Some(metadata))
-            .map_err(|e| self.damaged(&e.to_string()))
+        let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
+        let mut bytes =
+            safetensors::serialize(tensors, Some(metadata)).map_err(|e| self.damaged(&e.to_string()))?;
+        match seal(&mut bytes) {
+            true => Ok(bytes),
+            false => Err(self.damaged("its header has no place for a checksum")),
+        }
     }
 
     /// Reads what [`to_bytes`](Archive::to_bytes) wrote; it must hold `kind`.
@@ -141,6 +174,13 @@ impl Archive {
     fn parse(bytes: &[u8], kind: &str, path: &str) -> Result<Self> {
         let refuse = |message: String| Error::File { path: path.into(), message };
         let foreign = |e| refuse(format!("this is not a deciban file, or it is damaged ({e})"));
+        let damaged = |what: &str| refuse(format!("the file is damaged: {what}"));
+        // Before anything else: what is damaged is not worth a look.
+        let has_checksum = match digits_of(bytes) {
+            Some(digits) if digits == format!("{:016x}", checksum(bytes)).as_bytes() => true,
+            Some(_) => return Err(damaged("its checksum does not match its content")),
+            None => false,
+        };
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(e.to_string()))?;
         let metadata = header.metadata().as_ref().ok_or_else(|| foreign("it has no description".into()))?;
         let header = metadata.get("deciban").ok_or_else(|| foreign("it has no `deciban`".into()))?;
@@ -151,6 +191,9 @@ impl Archive {
                 version.version
             )));
         }
+        if version.version >= WITH_CHECKSUM && !has_checksum {
+            return Err(damaged("its checksum is not where it should be"));
+        }
         let Header { kind: found, json, .. } = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
         if found != kind {
             return Err(refuse(format!("this is a {found} file, not a {kind} file")));
@@ -159,7 +202,7 @@ impl Archive {
         let mut tensors = BTreeMap::new();
         for (name, view) in parsed.iter() {
             if view.dtype() != Dtype::F64 {
-                return Err(refuse(format!("the file is damaged: array `{name}` does not hold doubles")));
+                return Err(damaged(&format!("array `{name}` does not hold doubles")));
             }
             // Eight bytes each: safetensors has checked the length against the shape.
             let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
@@ -177,7 +220,7 @@ impl Archive {
 
     /// Writes the file whole or not at all.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        write_atomic(path.as_ref(), &self.to_bytes()?)
+        output::write(path, &self.to_bytes()?)
     }
 
     /// What a deciban file holds: `model` or `statistics`; `None` for other files.
@@ -194,21 +237,28 @@ impl Archive {
     }
 }
 
-/// Temporary file in the same folder, fsync, rename.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = std::fs::File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
-    renamed.map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
-        Error::io(path, e)
-    })
+/// Writes the checksum of a file's bytes into them, after they were changed on purpose; false, and nothing
+/// is written, where they have no place for it.
+pub fn seal(bytes: &mut [u8]) -> bool {
+    let has_place = digits_of(bytes).is_some();
+    if has_place {
+        let digits = format!("{:016x}", checksum(bytes));
+        bytes[DIGITS].copy_from_slice(digits.as_bytes());
+    }
+    has_place
+}
+
+/// The checksum that a file states; `None` where it states none.
+fn digits_of(bytes: &[u8]) -> Option<&[u8]> {
+    let stated = bytes.get(8..)?.starts_with(BEGINNING);
+    stated.then(|| bytes.get(DIGITS)).flatten()
+}
+
+/// The checksum of a file, with 0 in place of the digits that state it.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut crc = Crc64::new();
+    crc.update(&bytes[..DIGITS.start]);
+    crc.update(NO_DIGITS.as_bytes());
+    crc.update(&bytes[DIGITS.end..]);
+    crc.finish()
 }

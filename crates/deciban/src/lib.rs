@@ -59,6 +59,8 @@ pub mod select;
 pub mod text;
 pub mod numerics;
 pub mod file;
+pub mod output;
+mod checksum;
 mod error;
 mod wording;
 

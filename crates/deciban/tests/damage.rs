@@ -1,5 +1,6 @@
-//! Damaged files: cut short, with flipped bits or exchanged digits, or from the future. Each is
-//! refused with an error that names the file, or loads to something that scores; nothing panics.
+//! Damaged files: cut short, with flipped bits, or from the future. Each is refused with an error that
+//! names the file. Files whose content was changed and whose checksum fits are refused, or load to
+//! something that scores; nothing panics. Files of layout 1 still load.
 
 mod common;
 
@@ -12,6 +13,7 @@ use common::Table;
 use deciban::calibrate::{CalibratedModel, Calibrator, Method};
 use deciban::data::Batch;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
+use deciban::file::seal;
 use deciban::learn::{Classifier, Generative, Learner, Model, Statistics};
 use deciban::numerics::Random;
 use deciban::transform::Step;
@@ -159,6 +161,61 @@ fn files_cut_short_are_refused() {
     }
 }
 
+/// Of a model, of statistics and of a calibrated model, every bit.
+#[test]
+fn every_flipped_bit_is_found() {
+    let cases = cases("bits");
+    for case in cases.iter().filter(|case| case.name.starts_with("diagonal") || case.name.starts_with("beta")) {
+        let mut bytes = case.bytes.clone();
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let loaded = catch_unwind(AssertUnwindSafe(|| match case.name.ends_with("statistics") {
+                true => Statistics::from_bytes(&bytes).map(|_| ()),
+                false => Model::from_bytes(&bytes).map(|_| ()),
+            }));
+            let what = format!("{}, bit {} of byte {}", case.name, bit % 8, bit / 8);
+            let error = loaded.unwrap_or_else(|_| panic!("{what}: panicked")).err();
+            let error = error.unwrap_or_else(|| panic!("{what}: not found")).to_string();
+            assert!(error.contains("damaged"), "{what}: {error}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert_eq!(bytes, case.bytes);
+    }
+}
+
+#[test]
+fn files_of_layout_1_still_load() {
+    // Made by the last version that wrote them, from cats.csv:
+    //   deciban fit cats.csv -t cat --model naive-bayes -o cats.deciban
+    //   deciban stats cats.csv -t cat --model naive-bayes -o cats.stats
+    //   deciban predict cats.deciban new.csv --evidence
+    let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layout1").join(name);
+    let model = Model::load(file("cats.deciban")).unwrap();
+    assert_eq!(model.schema().classes(), ["persian", "siamese"]);
+    assert_eq!(model.schema().spelling().versus_rest, None);
+    assert!(model.about().profiles().is_empty());
+    let rows = Batch::new(2).codes(&[1, 0]).unwrap().column(&[5.0, 4.0][..]).unwrap();
+    let evidence = model.evidence(&rows).unwrap();
+    let decibans = [0, 1].map(|row| deciban::evidence::decibans(evidence.llr(row, 0)));
+    for (found, expected) in decibans.iter().zip([18.67155288137471, -10.236033185793293]) {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+    // The model of statistics of layout 1, before and after other rows come and go.
+    let statistics = Statistics::load(file("cats.stats")).unwrap();
+    let again = Statistics::from_bytes(&statistics.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.summary().rows(), [3.0, 3.0]);
+    assert_eq!(again.schema(), statistics.schema());
+    let (mut twice, one) = (statistics.clone(), statistics);
+    twice.merge(&one).unwrap();
+    twice.remove(&one).unwrap();
+    assert_eq!((twice.schema(), twice.summary().rows()), (one.schema(), one.summary().rows()));
+    // There, the names of the classes said what they are.
+    let spam = Model::load(file("spam.deciban")).unwrap();
+    assert_eq!(spam.schema().spelling().versus_rest.as_deref(), Some("spam"));
+    let again = Model::from_bytes(&spam.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.schema(), spam.schema());
+}
+
 #[test]
 fn flipped_bits_never_panic() {
     for case in cases("flip") {
@@ -171,6 +228,7 @@ fn flipped_bits_never_panic() {
         for (at, bit) in positions.chain(numbers) {
             let mut bytes = case.bytes.clone();
             bytes[at] ^= 1 << bit;
+            seal(&mut bytes);
             tried += 1;
             refused += u32::from(case.run(&bytes, &format!("bit {bit} of byte {at}")).is_err());
         }
@@ -186,6 +244,7 @@ fn exchanged_digits_never_panic() {
             for digit in b'0'..=b'9' {
                 let mut bytes = case.bytes.clone();
                 bytes[at] = digit;
+                seal(&mut bytes);
                 let _ = case.run(&bytes, &format!("{} at byte {at}", char::from(digit)));
             }
         }
@@ -197,14 +256,15 @@ fn newer_versions_and_other_kinds_are_refused() {
     let cases = cases("version");
     for case in &cases {
         let text = String::from_utf8_lossy(&case.bytes[..case.header()]).into_owned();
-        let at = text.find(r#"\"version\":1"#).unwrap() + r#"\"version\":"#.len();
+        let at = text.find(r#"\"version\":2"#).unwrap() + r#"\"version\":"#.len();
         let mut bytes = case.bytes.clone();
         // Bytes and characters agree: the description is ASCII here, but for its length.
         let at = at - (text.len() - case.header());
-        assert_eq!(bytes[at], b'1');
-        bytes[at] = b'2';
-        let error = case.run(&bytes, "version 2").unwrap_err().to_string();
-        assert!(error.contains("format 2") && error.contains("update deciban"), "{error}");
+        assert_eq!(bytes[at], b'2');
+        bytes[at] = b'3';
+        assert!(seal(&mut bytes));
+        let error = case.run(&bytes, "version 3").unwrap_err().to_string();
+        assert!(error.contains("format 3") && error.contains("update deciban"), "{error}");
     }
     let error = cases[0].run(&cases[1].bytes, "statistics as model").unwrap_err().to_string();
     assert!(error.contains("statistics file, not a model file"), "{error}");
