@@ -6,12 +6,14 @@ mod common;
 use std::path::PathBuf;
 
 use common::Table;
+use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse};
 use deciban::engine::Memory;
 use deciban::evidence::Evidence;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Model, Statistics};
-use deciban::transform::Step;
+use deciban::learn::{Block, Classifier, Generative, GenerativeModel, Learner, Model, Statistics};
+use deciban::numerics::Random;
+use deciban::transform::{Binning, Step};
 
 /// A folder that goes when the test ends.
 struct Folder(PathBuf);
@@ -182,4 +184,190 @@ fn a_saved_model_gives_the_same_bits() {
             assert_eq!(bits(model.evidence(&wine.batch()).unwrap()), bits(refitted.evidence(&wine.batch()).unwrap()));
         }
     }
+}
+
+/// Rows as an organisation has them: levels, words and classes by name, numbered as they come.
+#[derive(Default)]
+struct Rows {
+    colours: Vec<&'static str>,
+    sizes: Vec<&'static str>,
+    lengths: Vec<f64>,
+    visits: Vec<f64>,
+    words: Vec<Vec<(&'static str, f64)>>,
+    classes: Vec<&'static str>,
+    weights: Vec<f64>,
+}
+
+/// Some of `all`, by chance; a part of the organisations does not have all of them.
+fn rows(random: &mut Random, count: usize, names: usize, classes: usize) -> Rows {
+    const COLOURS: [&str; 6] = ["red", "blue", "grey", "secret pink", "secret gold", "secret teal"];
+    const SIZES: [&str; 5] = ["small", "large", "tiny", "secret huge", "secret flat"];
+    const WORDS: [&str; 7] = ["and", "free", "win", "lunch", "secret", "hidden", "private"];
+    const CLASSES: [&str; 4] = ["ham", "spam", "news", "secret class"];
+    let mut rows = Rows::default();
+    let mut below = |most: usize| (random.uniform() * most as f64) as usize;
+    for i in 0..count {
+        let colour = COLOURS[below(names.min(6))];
+        // Some names come only in rows that miss another cell, or that weigh nothing.
+        let size = if below(5) == 0 { "" } else { SIZES[below(names.min(5))] };
+        rows.colours.push(if below(6) == 0 { "" } else { colour });
+        rows.sizes.push(size);
+        rows.lengths.push(below(1000) as f64 / 64.0);
+        rows.visits.push(below(9) as f64);
+        let text = (0..below(4)).map(|_| (WORDS[below(names + 1)], 1.0 + below(3) as f64));
+        let mut words: Vec<(&str, f64)> = text.collect();
+        words.sort_by_key(|word| word.0);
+        words.dedup_by_key(|word| word.0);
+        rows.words.push(words);
+        rows.classes.push(if i < 8 { CLASSES[i % 2] } else { CLASSES[below(classes)] });
+        rows.weights.push([1.0, 0.3, 0.0, 2.0, 0.7][if i < 8 { 0 } else { below(5) }]);
+    }
+    rows
+}
+
+/// The names in order of first appearance, and the code of each cell; an empty one is missing.
+fn numbered(cells: &[&'static str]) -> (Vec<String>, Vec<u32>) {
+    let mut names: Vec<String> = Vec::new();
+    let code = |cell: &&'static str| match names.iter().position(|name| name == cell) {
+        _ if cell.is_empty() => MISSING,
+        Some(code) => code as u32,
+        None => {
+            names.push(cell.to_string());
+            names.len() as u32 - 1
+        }
+    };
+    let codes = cells.iter().map(code).collect();
+    (names, codes)
+}
+
+/// The numbers of all words of a hashed vocabulary: they have no names.
+fn bucket(word: &str) -> u32 {
+    word.bytes().fold(7u32, |sum, byte| (sum * 31 + u32::from(byte)) % 64)
+}
+
+impl Rows {
+    /// Runs `body` on what the rows are, and the rows.
+    fn with_batch<R>(&self, hashed: bool, body: impl FnOnce(Schema, Batch<'_>) -> R) -> R {
+        let (colours, colour) = numbered(&self.colours);
+        let (sizes, size) = numbered(&self.sizes);
+        let (classes, class) = numbered(&self.classes);
+        let all: Vec<&'static str> = self.words.iter().flatten().map(|word| word.0).collect();
+        let (names, codes) = numbered(&all);
+        let (names, codes) = match hashed {
+            true => (Vec::new(), all.iter().map(|word| bucket(word)).collect()),
+            false => (names, codes),
+        };
+        let counts: Vec<f64> = self.words.iter().flatten().map(|word| word.1).collect();
+        let ends = self.words.iter().scan(0, |end, words| {
+            *end += words.len() as u32;
+            Some(*end)
+        });
+        let offsets: Vec<u32> = std::iter::once(0).chain(ends).collect();
+        let column = |name: &str, kind: Kind, levels: Vec<String>| Column { name: name.into(), kind, levels };
+        let columns = vec![
+            column("colour", Kind::Category, colours),
+            column("size", Kind::Category, sizes),
+            column("length", Kind::Number, Vec::new()),
+            column("visits", Kind::Count, Vec::new()),
+            column("text", Kind::Text, names),
+        ];
+        let schema = Schema::new(columns, "class", classes).unwrap();
+        let words = Sparse::new(&offsets[..], &codes[..], &counts[..]).unwrap();
+        let batch = Batch::new(self.classes.len()).codes(&colour).unwrap().codes(&size).unwrap();
+        let batch = batch.column(&self.lengths[..]).unwrap().column(&self.visits[..]).unwrap();
+        let batch = batch.sparse(words).unwrap().classes(&class).unwrap().weights(&self.weights).unwrap();
+        body(schema, batch)
+    }
+
+    fn statistics(&self, hashed: bool, learner: &Generative) -> Statistics {
+        self.with_batch(hashed, |schema, batch| learner.statistics(&Memory::new(schema, batch).unwrap()).unwrap())
+    }
+
+    /// The posteriors by a model that knows the rows' levels and words.
+    fn posteriors(&self, hashed: bool, model: &GenerativeModel) -> Vec<f64> {
+        let posterior = self.with_batch(hashed, |_, batch| model.evidence(&batch).unwrap().posterior(model.prior()));
+        (0..posterior.rows()).flat_map(|i| posterior.row(i).to_vec()).collect()
+    }
+}
+
+/// A learner of every family, with and without folds, and whether its texts are hashed.
+fn learners() -> Vec<(String, Generative, bool)> {
+    let named = |name: &str| AnyFamily::named(name).unwrap();
+    let block = |places: &[usize], family: AnyFamily| {
+        let columns: Vec<Column> = ["colour", "size", "length", "visits", "text"].map(Column::number).into();
+        Block::new(places.to_vec(), &columns, family)
+    };
+    let threshold = match named("bernoulli") {
+        AnyFamily::Bernoulli(family) => AnyFamily::Bernoulli(deciban::family::bernoulli::Bernoulli { threshold: 1.0, ..family }),
+        family => family,
+    };
+    let single = |name: &str, family: AnyFamily, places: &[usize]| {
+        (name.to_string(), Generative::of_blocks(vec![block(places, family)]), false)
+    };
+    let mut learners = vec![
+        single("categorical", named("categorical"), &[0, 1]),
+        single("table", named("table"), &[0, 1]),
+        single("tree", named("tree"), &[0, 1]),
+        single("bernoulli", named("bernoulli"), &[4]),
+        single("bernoulli above 1", threshold, &[4]),
+        single("multinomial", named("multinomial"), &[4]),
+        single("gaussian", named("gaussian"), &[2]),
+        single("poisson", named("poisson"), &[3]),
+        single("histogram", named("histogram"), &[2]),
+    ];
+    for family in ["bernoulli", "multinomial"] {
+        let (name, learner, _) = single(&format!("hashed {family}"), named(family), &[4]);
+        learners.push((name, learner, true));
+    }
+    let cuts = vec![("length".to_string(), vec![5.0, 10.0])];
+    let binned = Generative::of_blocks(vec![block(&[0, 1, 2], named("table"))]);
+    learners.push(("table of bins".into(), binned.discretise(Binning::Cuts(Vec::new())).cuts(cuts).unwrap(), false));
+    let families = [(0, "categorical"), (1, "categorical"), (2, "gaussian"), (3, "poisson"), (4, "multinomial")];
+    let mixed = families.map(|(column, family)| block(&[column], named(family))).to_vec();
+    learners.push(("naive Bayes".into(), Generative::of_blocks(mixed.clone()), false));
+    learners.push(("naive Bayes in folds".into(), Generative::of_blocks(mixed).folds(3, 1), false));
+    learners
+}
+
+#[test]
+fn forget_undoes_merge_for_every_family() {
+    let mut random = Random::new(20);
+    let mut compared = 0;
+    for round in 0..20 {
+        // The first knows few names; the others bring names, and classes, of their own.
+        let parts = [rows(&mut random, 30, 2, 2 + round % 2), rows(&mut random, 25, 6, 4), rows(&mut random, 9, 4, 3)];
+        for (name, learner, hashed) in learners() {
+            let [a, b, c] = [0, 1, 2].map(|p| parts[p].statistics(hashed, &learner));
+            let bins: Vec<_> = a.blocks().iter().map(|block| block.discretise.clone()).collect();
+            if [&b, &c].iter().any(|s| !s.blocks().iter().map(|block| &block.discretise).eq(&bins)) {
+                continue; // Bins end where the numbers of a part do: such parts are not merged.
+            }
+            let mut left = a.clone();
+            left.merge(&b).unwrap();
+            left.merge(&c).unwrap();
+            left.remove(&b).unwrap();
+            left.remove(&c).unwrap();
+            assert_eq!(left.schema(), a.schema(), "{name}");
+            assert_eq!(left.summary().rows(), a.summary().rows(), "{name}");
+            let bytes = left.to_bytes().unwrap();
+            for secret in ["secret", "hidden", "private"].iter().filter(|s| !format!("{:?}", a.schema()).contains(**s)) {
+                let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+                assert!(!found, "{name}: `{secret}` is still in the file");
+            }
+            let left = Statistics::from_bytes(&bytes).unwrap();
+            let (expected, found) = (learner.fit(&a), learner.fit(&left));
+            let (expected, found) = match (expected, found) {
+                (Ok(expected), Ok(found)) => (expected, found),
+                (expected, found) => {
+                    assert_eq!(expected.err().map(|e| e.to_string()), found.err().map(|e| e.to_string()), "{name}");
+                    continue;
+                }
+            };
+            let [expected, found] = [expected, found].map(|model| parts[0].posteriors(hashed, &model));
+            let difference = furthest(&expected, &found);
+            assert!(difference <= 1e-9, "{name}: {difference:e}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 200, "{compared}");
 }

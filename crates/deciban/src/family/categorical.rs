@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::{
-    Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities,
+    Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities, mark,
     nothing_to_estimate, refuse_unseen, relevel,
 };
 use super::{Density, Family, Names, Parameters};
@@ -365,6 +365,10 @@ impl Family for Categorical {
         let columns = statistic.columns.0.iter().zip(maps).map(|(counts, map)| relevel(counts, map));
         statistic.columns = Ragged(columns.collect::<Result<_>>()?);
         Ok(())
+    }
+
+    fn mark_levels(&self, statistic: &LevelCounts, j: usize, seen: &mut [bool]) {
+        mark(statistic.counts(j).iter().copied(), seen);
     }
 
     fn log_likelihood(&self, density: &CategoricalDensity, class: usize, rows: &LevelCounts) -> Option<f64> {

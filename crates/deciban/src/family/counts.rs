@@ -66,7 +66,7 @@ pub(super) fn nothing_to_estimate(column: &str, class: &str) -> Error {
 }
 
 /// a ← a + b, cell by cell; a grows to hold b.
-pub(super) fn add(a: &mut Vec<f64>, b: &[f64]) {
+pub(crate) fn add(a: &mut Vec<f64>, b: &[f64]) {
     if a.len() < b.len() {
         a.resize(b.len(), 0.0);
     }
@@ -95,16 +95,17 @@ pub(super) fn differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     (0..a.len()).map(|i| of((b.get(i).copied().unwrap_or(0.0), i))).collect()
 }
 
-/// The new code of a level.
+/// The new code of a level; an empty map leaves it as it is.
 pub(super) fn renumbered(map: &[u32], code: usize) -> Result<usize> {
     match map.get(code) {
+        _ if map.is_empty() => Ok(code),
         Some(&new) if (new as usize) < MOST_LEVELS => Ok(new as usize),
         _ => Err(Error::Schema(format!("the new order of the levels has no place for level {code}"))),
     }
 }
 
 /// The counts with level `i` at `map[i]`.
-pub(super) fn relevel(counts: &[f64], map: &[u32]) -> Result<Vec<f64>> {
+pub(crate) fn relevel(counts: &[f64], map: &[u32]) -> Result<Vec<f64>> {
     let mut moved = Vec::new();
     for (code, &n) in counts.iter().enumerate().filter(|(_, n)| **n != 0.0) {
         let new = renumbered(map, code)?;
@@ -114,6 +115,11 @@ pub(super) fn relevel(counts: &[f64], map: &[u32]) -> Result<Vec<f64>> {
         moved[new] += n;
     }
     Ok(moved)
+}
+
+/// Marks the levels whose weight is not 0.
+pub(crate) fn mark(weights: impl IntoIterator<Item = f64>, seen: &mut [bool]) {
+    seen.iter_mut().zip(weights).for_each(|(seen, weight)| *seen |= weight > 0.0);
 }
 
 /// The name of a level, as `column=level`.
@@ -126,7 +132,7 @@ pub(super) fn level_name(column: &crate::data::Column, level: usize) -> String {
 
 /// Vectors of several lengths, each of weights that are finite and at least 0.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ragged(pub Vec<Vec<f64>>);
+pub(crate) struct Ragged(pub Vec<Vec<f64>>);
 
 impl Stored for Ragged {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
@@ -187,6 +193,7 @@ mod tests {
     fn relevel_moves_and_refuses_levels_without_a_place() {
         assert_eq!(relevel(&[1.0, 2.0, 0.0], &[2, 0]).unwrap(), [2.0, 0.0, 1.0]);
         assert!(relevel(&[1.0, 2.0], &[1]).is_err());
+        assert_eq!(relevel(&[1.0, 0.0, 2.0, 0.0], &[]).unwrap(), [1.0, 0.0, 2.0]);
         assert!(relevel(&[1.0], &[MISSING]).is_err());
     }
 }

@@ -78,6 +78,15 @@ pub trait Family: Clone + Send + Sync {
         Ok(())
     }
 
+    /// Marks the levels of the block's column `j` that the rows behind a statistic have, as far as it
+    /// shows them.
+    fn mark_levels(&self, _statistic: &Self::Statistic, _j: usize, _seen: &mut [bool]) {}
+
+    /// Whether a statistic shows every level that a row of positive weight has.
+    fn shows_levels(&self) -> bool {
+        true
+    }
+
     /// Settles what is still open ("auto") from statistics per fold and class.
     fn choose(&self, _folds: &[Vec<Self::Statistic>], _names: Names<'_>) -> Result<Self> {
         Ok(self.clone())
@@ -232,6 +241,16 @@ macro_rules! families {
                     $((AnyFamily::$variant(f), AnyStatistic::$variant(s)) => f.relevel(s, maps),)*
                     _ => Err(different()),
                 }
+            }
+            fn mark_levels(&self, statistic: &AnyStatistic, j: usize, seen: &mut [bool]) {
+                #[allow(unreachable_patterns)]
+                match (self, statistic) {
+                    $((AnyFamily::$variant(f), AnyStatistic::$variant(s)) => f.mark_levels(s, j, seen),)*
+                    _ => {}
+                }
+            }
+            fn shows_levels(&self) -> bool {
+                match self { $(AnyFamily::$variant(f) => f.shows_levels()),* }
             }
             fn size(&self, width: usize) -> usize {
                 match self { $(AnyFamily::$variant(f) => f.size(width)),* }

@@ -481,6 +481,20 @@ impl Family for Table {
         Ok(())
     }
 
+    fn mark_levels(&self, statistic: &JointCounts, j: usize, seen: &mut [bool]) {
+        let bits = bits(&statistic.levels);
+        for (&key, _) in statistic.cells.iter().filter(|(_, n)| **n > 0.0) {
+            if let Some(seen) = seen.get_mut(unpack(&bits, key)[j] as usize) {
+                *seen = true;
+            }
+        }
+    }
+
+    /// A row with a missing cell belongs to no combination.
+    fn shows_levels(&self) -> bool {
+        false
+    }
+
     fn fit(&self, classes: &[&JointCounts], names: Names<'_>) -> Result<TableDensity> {
         check_pseudo_count(self.pseudo_count)?;
         let seen = |j: usize| classes.iter().map(|class| class.levels[j]).max().unwrap_or(0);

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::categorical::log_probabilities_of;
 use super::counts::{
-    Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities,
+    Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities, mark,
     nothing_to_estimate, refuse_unseen, relevel, renumbered,
 };
 use super::{Density, Family, Names, Parameters};
@@ -561,6 +561,10 @@ impl Family for Tree {
         }
         *statistic = moved;
         Ok(())
+    }
+
+    fn mark_levels(&self, statistic: &PairCounts, j: usize, seen: &mut [bool]) {
+        mark(statistic.singles.0[j].iter().copied(), seen);
     }
 
     fn fit(&self, classes: &[&PairCounts], names: Names<'_>) -> Result<TreeDensity> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{Block, Summarise, Summary};
-use crate::data::{Column, Kind, Schema, level_key};
+use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -92,22 +92,75 @@ impl Statistics {
         if sorted { self.sort_classes() } else { Ok(()) }
     }
 
-    /// Takes away the rows behind `other`, all of which must be in these statistics.
+    /// Takes away the rows behind `other`, all of which must be in these statistics. Classes, levels and
+    /// words that came with `other` and that no row has any more go, by name too: after
+    /// [`merge`](Statistics::merge) this gives back what was there before.
     pub fn remove(&mut self, other: &Statistics) -> Result<()> {
         self.check(other)?;
-        if let Some(class) = other.schema.classes().iter().find(|c| self.schema.class(c).is_none()) {
+        let with_rows = other.schema.classes().iter().zip(other.summary.rows()).filter(|(_, rows)| *rows > 0.0);
+        if let Some((class, _)) = with_rows.into_iter().find(|(class, _)| self.schema.class(class).is_none()) {
             return Err(Error::Classes(format!("there is no class `{class}` to remove rows from")));
         }
-        let (columns, maps) = joined_levels(self.schema.columns(), other.schema.columns());
-        let grown =
-            columns.iter().zip(self.schema.columns()).find(|(joined, own)| joined.levels.len() > own.levels.len());
-        if let Some((joined, own)) = grown {
-            let level = &joined.levels[own.levels.len()];
-            return Err(Error::Schema(format!("column `{}` has no `{level}` to remove rows from", own.name)));
+        let (_, mut maps) = joined_levels(self.schema.columns(), other.schema.columns());
+        let places = maps.iter_mut().zip(other.seen_levels());
+        for ((map, seen), (own, theirs)) in places.zip(self.schema.columns().iter().zip(other.schema.columns())) {
+            for (level, code) in map.iter_mut().enumerate().filter(|(_, code)| **code as usize >= own.levels.len()) {
+                if seen[level] {
+                    let (name, level) = (&own.name, &theirs.levels[level]);
+                    return Err(Error::Schema(format!("column `{name}` has no `{level}` to remove rows from")));
+                }
+                *code = MISSING;
+            }
         }
         let mut removed = other.with_classes_in(self.schema.classes());
         removed.relevel(&maps, &other.pass)?;
-        self.summary.remove(&removed)
+        self.summary.remove(&removed)?;
+        self.summary.clear_empty_groups(&self.pass);
+        self.drop_levels(&maps)?;
+        self.drop_classes(other)
+    }
+
+    /// Which levels of each column the rows have.
+    fn seen_levels(&self) -> Vec<Vec<bool>> {
+        let mut seen: Vec<Vec<bool>> = self.schema.columns().iter().map(|c| vec![false; c.levels.len()]).collect();
+        self.summary.mark_levels(&self.pass, &mut seen);
+        seen
+    }
+
+    /// Drops the levels and words that `maps` names, those of the removed statistics, and that no row has.
+    /// Others without rows stay: somebody else named them.
+    fn drop_levels(&mut self, maps: &[Vec<u32>]) -> Result<()> {
+        let mut columns = self.schema.columns().to_vec();
+        let mut moves = vec![Vec::new(); columns.len()];
+        for (c, seen) in self.seen_levels().into_iter().enumerate().filter(|(_, seen)| seen.contains(&false)) {
+            let mut stays: Vec<bool> = vec![true; seen.len()];
+            maps[c].iter().filter(|code| **code != MISSING).for_each(|&code| stays[code as usize] = seen[code as usize]);
+            let mut kept = Vec::new();
+            for (level, stays) in std::mem::take(&mut columns[c].levels).into_iter().zip(stays) {
+                moves[c].push(if stays { kept.len() as u32 } else { MISSING });
+                kept.extend(stays.then_some(level));
+            }
+            columns[c].levels = kept;
+        }
+        if moves.iter().any(|codes| codes.contains(&MISSING)) {
+            self.summary.relevel(&moves, &self.pass)?;
+            self.schema = self.schema.with_levels(columns);
+        }
+        Ok(())
+    }
+
+    /// Drops the classes of `other` that no row has, unless the classes are one against the rest.
+    fn drop_classes(&mut self, other: &Statistics) -> Result<()> {
+        let (classes, rows) = (self.schema.classes(), self.summary.rows());
+        let stays = |&class: &usize| rows[class] > 0.0 || other.schema.class(&classes[class]).is_none();
+        let kept: Vec<usize> = (0..classes.len()).filter(stays).collect();
+        if kept.len() < classes.len() && self.schema.spelling().versus_rest.is_none() {
+            let names = kept.iter().map(|&class| classes[class].clone()).collect();
+            let order: Vec<Option<usize>> = kept.into_iter().map(Some).collect();
+            self.summary = self.summary.reordered(&order, &self.pass);
+            self.schema = self.schema.with_classes(names)?;
+        }
+        Ok(())
     }
 
     /// The summary with its classes in this order, empty where there are none.

@@ -5,8 +5,9 @@
 //! place they stand, so statistics in folds add and subtract like all others.
 
 use super::Block;
-use crate::data::{Batch, Rows};
+use crate::data::{Batch, MISSING, Rows, UNSEEN, View};
 use crate::error::{Error, Result};
+use crate::family::counts::{Ragged, add, mark, relevel};
 use crate::family::{AnyStatistic, Family};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
@@ -69,6 +70,47 @@ impl Summarise {
         }
         mixed.unwrap_or_else(|| hash(self.seed, batch.row_number(row)))
     }
+
+    /// Counts the levels and words that no family's statistic shows: those of rows of weight 0, of columns
+    /// in no block, and of blocks whose family does not show all.
+    fn count_hidden(&self, summary: &mut Summary, batch: &Batch<'_>, rows: &Rows<'_>) {
+        let mut shown = vec![false; batch.width()];
+        let blocks = self.blocks.iter().filter(|block| block.family.shows_levels());
+        blocks.flat_map(|block| &block.columns).for_each(|&column| shown[column] = true);
+        let all = || (0..rows.len()).map(|i| rows.get(i) as u32);
+        let weightless: Vec<u32> = match batch.row_weights() {
+            Some(weights) => all().filter(|&row| weights[row as usize] == 0.0).collect(),
+            None => Vec::new(),
+        };
+        for (column, shown) in shown.into_iter().enumerate() {
+            if shown && weightless.is_empty() || matches!(batch.view(column), View::Numbers(_)) {
+                continue;
+            }
+            if summary.hidden.0.len() <= column {
+                summary.hidden.0.resize(batch.width(), Vec::new());
+            }
+            let counts = &mut summary.hidden.0[column];
+            let mut count = |code: u32| {
+                if ![MISSING, UNSEEN].contains(&code) {
+                    let place = code as usize;
+                    if counts.len() <= place {
+                        counts.resize(place + 1, 0.0);
+                    }
+                    counts[place] += 1.0;
+                }
+            };
+            let chosen = if shown { Rows::Index(&weightless) } else { rows.clone() };
+            match batch.view(column) {
+                View::Numbers(_) => {}
+                View::Codes(codes) => (0..chosen.len()).for_each(|i| count(codes[chosen.get(i)])),
+                View::Sparse(sparse) => sparse.for_each(&chosen, |_, word, times| {
+                    if times > 0.0 {
+                        count(word);
+                    }
+                }),
+            }
+        }
+    }
 }
 
 impl Pass for Summarise {
@@ -76,7 +118,7 @@ impl Pass for Summarise {
     type Statistic = Summary;
 
     fn empty(&self) -> Summary {
-        Summary { folds: self.folds, groups: Vec::new() }
+        Summary { folds: self.folds, groups: Vec::new(), hidden: Ragged::default() }
     }
 
     fn size(&self) -> usize {
@@ -110,6 +152,7 @@ impl Pass for Summarise {
             let weighed = groups.iter().enumerate();
             weighed.for_each(|(i, &g)| summary.groups[g as usize].weight += weights[rows.get(i)]);
         }
+        self.count_hidden(summary, batch, &rows);
         let mut sorted = None;
         for (b, block) in self.blocks.iter().enumerate() {
             let mut statistics: Vec<_> = summary.groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
@@ -154,6 +197,8 @@ pub struct Summary {
     folds: usize,
     /// Group `class·folds + fold`.
     groups: Vec<Group>,
+    /// How many rows have each level of each of the schema's columns, where no group shows it.
+    hidden: Ragged,
 }
 
 #[derive(Clone, Debug)]
@@ -209,7 +254,36 @@ impl Summary {
             weight: group.weight,
             blocks: blocks.iter().map(|&b| group.blocks[b].clone()).collect(),
         };
-        Summary { folds: self.folds, groups: self.groups.iter().map(chosen).collect() }
+        Summary { groups: self.groups.iter().map(chosen).collect(), ..self.without_groups() }
+    }
+
+    fn without_groups(&self) -> Summary {
+        Summary { folds: self.folds, groups: Vec::new(), hidden: self.hidden.clone() }
+    }
+
+    /// Marks in `seen` which levels the rows have: `seen[c][l]` for level `l` of the schema's column `c`.
+    /// Of columns about which nothing is known all are marked.
+    pub(super) fn mark_levels(&self, pass: &Summarise, seen: &mut [Vec<bool>]) {
+        let mut known = vec![false; seen.len()];
+        for (b, block) in pass.blocks.iter().enumerate() {
+            for (j, &column) in block.columns.iter().enumerate() {
+                known[column] = true;
+                if !seen[column].is_empty() {
+                    let groups = self.groups.iter();
+                    groups.for_each(|group| block.family.mark_levels(&group.blocks[b], j, &mut seen[column]));
+                }
+            }
+        }
+        for (column, counts) in self.hidden.0.iter().enumerate().take(seen.len()) {
+            known[column] |= !counts.is_empty();
+            mark(counts.iter().copied(), &mut seen[column]);
+        }
+        known.iter().zip(seen).filter(|(known, _)| !**known).for_each(|(_, seen)| seen.fill(true));
+    }
+
+    /// Leaves nothing of groups without rows, not even what rounding left.
+    pub(super) fn clear_empty_groups(&mut self, pass: &Summarise) {
+        self.groups.iter_mut().filter(|group| group.rows == 0.0).for_each(|group| *group = pass.empty_group());
     }
 
     /// The statistic of a block for each class, all folds together.
@@ -247,6 +321,9 @@ impl Summary {
     /// Renumbers levels: level `i` of the schema's column `c` becomes `maps[c][i]`; an empty map
     /// leaves a column as it is, and a level that becomes [`MISSING`] is dropped.
     pub fn relevel(&mut self, maps: &[Vec<u32>], pass: &Summarise) -> Result<()> {
+        for (counts, map) in self.hidden.0.iter_mut().zip(maps) {
+            *counts = relevel(counts, map)?;
+        }
         for (b, block) in pass.blocks.iter().enumerate() {
             let own: Vec<Vec<u32>> = block.columns.iter().map(|&c| maps[c].clone()).collect();
             if own.iter().any(|map| !map.is_empty()) {
@@ -264,7 +341,7 @@ impl Summary {
             Some(c) if *c < self.classes() => self.groups[c * self.folds..(c + 1) * self.folds].to_vec(),
             _ => vec![pass.empty_group(); self.folds],
         };
-        Summary { folds: self.folds, groups: order.iter().flat_map(class).collect() }
+        Summary { groups: order.iter().flat_map(class).collect(), ..self.without_groups() }
     }
 }
 
@@ -277,6 +354,10 @@ impl Statistic for Summary {
                 None => self.groups.push(group.clone()),
             }
         }
+        if self.hidden.0.len() < other.hidden.0.len() {
+            self.hidden.0.resize(other.hidden.0.len(), Vec::new());
+        }
+        self.hidden.0.iter_mut().zip(&other.hidden.0).for_each(|(a, b)| add(a, b));
         Ok(())
     }
 
@@ -297,6 +378,10 @@ impl Statistic for Summary {
             mine.rows -= group.rows;
             mine.weight = if mine.rows == 0.0 { 0.0 } else { (mine.weight - group.weight).max(0.0) };
         }
+        for (mine, theirs) in left.hidden.0.iter_mut().zip(&other.hidden.0) {
+            // Files of layout 1 did not count them: what was never counted cannot be missed.
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = (*a - b).max(0.0));
+        }
         *self = left;
         Ok(())
     }
@@ -308,6 +393,9 @@ impl Stored for Summary {
         archive.put_json(&format!("{name}.shape"), &(self.folds, self.groups.len(), blocks))?;
         let sizes: Vec<f64> = self.groups.iter().flat_map(|g| [g.rows, g.weight]).collect();
         archive.put(&format!("{name}.sizes"), &[self.groups.len(), 2], &sizes)?;
+        if self.hidden.0.iter().flatten().any(|&rows| rows > 0.0) {
+            self.hidden.store(archive, &format!("{name}.hidden"))?;
+        }
         for (g, group) in self.groups.iter().enumerate() {
             for (b, statistic) in group.blocks.iter().enumerate() {
                 statistic.store(archive, &format!("{name}.class{}.fold{}.block{b}", g / self.folds, g % self.folds))?;
@@ -328,7 +416,11 @@ impl Stored for Summary {
             Ok(Group { rows: size[0], weight: size[1], blocks })
         };
         let groups = sizes.chunks_exact(2).enumerate().map(group).collect::<Result<_>>()?;
-        Ok(Summary { folds, groups })
+        let hidden = match archive.has(&format!("{name}.hidden.weights")) {
+            true => Ragged::load(archive, &format!("{name}.hidden"))?,
+            false => Ragged::default(),
+        };
+        Ok(Summary { folds, groups, hidden })
     }
 }
 

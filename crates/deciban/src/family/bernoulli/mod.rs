@@ -23,7 +23,7 @@ pub use statistic::Presence;
 
 use serde::{Deserialize, Serialize};
 
-use super::counts::{check_pseudo_count, nothing_to_estimate, relevel};
+use super::counts::{check_pseudo_count, mark, nothing_to_estimate, relevel};
 use super::words::{Counting, check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
@@ -129,6 +129,17 @@ impl Family for Bernoulli {
             *present = relevel(present, map)?;
         }
         Ok(())
+    }
+
+    fn mark_levels(&self, statistic: &Presence, _: usize, seen: &mut [bool]) {
+        if let Presence::Words { present, .. } = statistic {
+            mark(present.iter().copied(), seen);
+        }
+    }
+
+    /// A word that no text has more often than the threshold is not counted.
+    fn shows_levels(&self) -> bool {
+        self.threshold <= 0.0
     }
 
     fn fit(&self, classes: &[&Presence], names: Names<'_>) -> Result<BernoulliDensity> {

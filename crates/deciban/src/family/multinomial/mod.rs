@@ -33,6 +33,7 @@ pub use statistic::WordCounts;
 
 use serde::{Deserialize, Serialize};
 
+use super::counts::mark;
 use super::words::{Counting, Wrong, check_vocabulary, left_out};
 use super::{Family, Names};
 use crate::data::{Cells, Tile};
@@ -204,6 +205,10 @@ impl Family for Multinomial {
             [map] if !map.is_empty() => statistic.relevel(map),
             _ => Ok(()),
         }
+    }
+
+    fn mark_levels(&self, statistic: &WordCounts, _: usize, seen: &mut [bool]) {
+        mark(statistic.rows_with(), seen);
     }
 
     fn log_likelihood(&self, density: &MultinomialDensity, class: usize, rows: &WordCounts) -> Option<f64> {

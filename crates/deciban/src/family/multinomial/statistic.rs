@@ -90,7 +90,8 @@ impl Statistic for WordCounts {
         };
         let weight = difference(self.weight, other.weight).ok_or_else(never)?;
         let mut words: Vec<[f64; 2]> = (0..most).map(rest).collect::<Option<_>>().ok_or_else(never)?;
-        words.truncate(self.words.len());
+        // The vocabulary of hashed words, or of columns, reaches as far as there are counts.
+        words.truncate(words.iter().rposition(|word| *word != [0.0; 2]).map_or(0, |last| last + 1));
         *self = WordCounts { weight, words };
         Ok(())
     }
