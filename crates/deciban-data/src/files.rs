@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use deciban::data::{Batch, Column, Kind, Schema, Spelling, Written};
+use deciban::data::{Batch, Column, Kind, Profile, Schema, Spelling, Written};
 use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
@@ -53,6 +53,8 @@ pub struct Files {
     target: String,
     /// The columns with all their levels, after the first run.
     complete: OnceLock<Vec<Column>>,
+    /// What the first rows say of each feature, once somebody has asked.
+    pub(crate) profiles: OnceLock<Vec<Profile>>,
     /// How cells are written, if a schema says that; classes and levels are its, too.
     known: Option<Spelling>,
     /// Parsed rows between runs, where several are to come.
@@ -155,6 +157,7 @@ impl Files {
             block: BLOCK,
             report: None,
             complete: OnceLock::new(),
+            profiles: OnceLock::new(),
             known,
             kept: None,
             input: Arc::new(input),

@@ -111,6 +111,11 @@ impl Words {
         self.offsets.extend(others.offsets[1..].iter().map(|end| start + end));
     }
 
+    /// How many words there are, before they are [settled](Words::settle).
+    pub(crate) fn tokens(&self) -> usize {
+        self.indices.len()
+    }
+
     /// The words of `texts`. What is not UTF-8 is read with replacement characters.
     pub(crate) fn of(texts: &Texts, mut tokens: Tokens, vocabulary: Vocabulary<'_>) -> Self {
         let mut words = Words { offsets: Vec::with_capacity(texts.ends.len() + 1), ..Words::default() };

@@ -118,7 +118,7 @@ impl Engine for Memory<'_> {
     }
 
     fn profiles(&self) -> Result<Vec<Profile>> {
-        Profile::of_batch(&self.batch)
+        Profile::of_batch(self.schema.columns(), &self.batch)
     }
 }
 

@@ -1,22 +1,24 @@
 //! [`About`]: what a model of any kind knows beside its parameters.
 
-use crate::data::Schema;
+use crate::data::{Profile, Schema};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::posterior::Prior;
 
-/// The columns and classes of a model, the prior it uses, and that of its training data.
+/// The columns and classes of a model, the prior it uses and that of its training data, and what its columns
+/// looked like there.
 #[derive(Clone, Debug)]
 pub struct About {
     schema: Schema,
     prior: Prior,
     empirical: Prior,
+    profiles: Vec<Profile>,
 }
 
 impl About {
     /// Of a model that uses the prior of its training data.
     pub(crate) fn new(schema: Schema, empirical: Prior) -> Self {
-        About { schema, prior: empirical.clone(), empirical }
+        About { schema, prior: empirical.clone(), empirical, profiles: Vec::new() }
     }
 
     /// The columns and classes.
@@ -32,6 +34,23 @@ impl About {
     /// The prior of the training data.
     pub fn empirical(&self) -> &Prior {
         &self.empirical
+    }
+
+    /// What the columns looked like in the training data; empty where nobody looked, as in models of
+    /// statistics and of files of layout 1.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// Keeps what the columns looked like in the training data: a profile of each.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) -> Result<()> {
+        if !profiles.is_empty() {
+            Error::check_shape("profiles of the columns", self.schema.columns().len(), profiles.len())?;
+        }
+        // Of a column with infinite cells, which no model takes, there is nothing to keep.
+        let sound = |profile: Profile| if profile.is_sound() { profile } else { Profile::default() };
+        self.profiles = profiles.into_iter().map(sound).collect();
+        Ok(())
     }
 
     /// Another prior, over the same classes, to be used.
@@ -56,7 +75,10 @@ impl Stored for About {
         for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
             archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
         }
-        Ok(())
+        match self.profiles.is_empty() {
+            true => Ok(()),
+            false => archive.put_json(&format!("{name}.profiles"), &self.profiles),
+        }
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
@@ -64,6 +86,14 @@ impl Stored for About {
         let classes = schema.classes().len();
         let [prior, empirical] = ["prior", "empirical"]
             .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
-        Ok(About { schema, prior: prior?, empirical: empirical? })
+        let mut about = About { schema, prior: prior?, empirical: empirical?, profiles: Vec::new() };
+        if let Some(profiles) = archive.json_if_any::<Vec<Profile>>(&format!("{name}.profiles"))? {
+            let fits = profiles.len() == about.schema.columns().len() && profiles.iter().all(Profile::is_sound);
+            match fits {
+                true => about.profiles = profiles,
+                false => return Err(archive.damaged("the profiles of its columns do not fit them")),
+            }
+        }
+        Ok(about)
     }
 }

@@ -149,6 +149,12 @@ impl Model {
         Model::get(&Archive::from_bytes(bytes, "model")?, "kind", "model")
     }
 
+    /// The model with the profiles of its columns, as `engine` sees them: what it learned from.
+    pub fn with_profiles(mut self, engine: &impl Engine) -> Result<Self> {
+        self.about_mut().set_profiles(engine.profiles()?)?;
+        Ok(self)
+    }
+
     /// The model without its calibration, if it has one.
     pub fn plain(&self) -> &Model {
         match self {
