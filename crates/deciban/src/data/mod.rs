@@ -25,7 +25,7 @@ pub use level::{level_key, spelled_key};
 pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
 pub use sparse::{Integers, Sparse};
-pub use spelling::{Spelling, Written};
+pub use spelling::{ShownKind, Spelling, Written};
 pub use tile::Tile;
 
 /// The code of a missing category, and of a row without a label.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::level_key;
+use super::{Column, Kind, level_key};
 
 /// How cells are written: what marks a missing cell, how numbers, dates and flags look, and whether
 /// the classes are one class against the rest. A model file keeps it.
@@ -54,7 +54,46 @@ pub enum Written {
     },
 }
 
+/// What a column holds, as the user of a table sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShownKind {
+    /// Real numbers.
+    Number,
+    /// Numbers of occurrences.
+    Count,
+    /// Dates, which the model sees as days since 1970-01-01.
+    Date,
+    /// Levels.
+    Category,
+    /// Yes or no.
+    Flag,
+    /// Words.
+    Text,
+}
+
 impl Spelling {
+    /// What a column holds, as the user sees it.
+    ///
+    /// ```
+    /// use deciban::data::{Column, ShownKind, Spelling, Written};
+    /// let born = Column::number("born");
+    /// let mut spelling = Spelling::default();
+    /// assert_eq!(spelling.shown_kind(&born), ShownKind::Number);
+    /// spelling.columns.insert("born".into(), Written::Date);
+    /// assert_eq!(spelling.shown_kind(&born), ShownKind::Date);
+    /// ```
+    pub fn shown_kind(&self, column: &Column) -> ShownKind {
+        match (column.kind, self.written(&column.name)) {
+            (Kind::Number | Kind::Count, Written::Date) => ShownKind::Date,
+            (Kind::Number, _) => ShownKind::Number,
+            (Kind::Count, _) => ShownKind::Count,
+            (Kind::Flag, _) | (Kind::Category, Written::Flag { .. }) => ShownKind::Flag,
+            (Kind::Category, _) => ShownKind::Category,
+            (Kind::Text, _) => ShownKind::Text,
+        }
+    }
+
     /// The texts that mark a missing cell by default: those of UCI, pandas, R and JSON.
     pub const MISSING: [&str; 9] = ["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"];
 

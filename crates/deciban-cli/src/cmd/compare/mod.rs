@@ -107,7 +107,7 @@ impl Compare {
         }
         if let Some(path) = &self.output {
             let best = &comparison.ranked()[0];
-            comparison.refit(best, &candidates, &files)?.save(path)?;
+            comparison.refit(best, &candidates, &files)?.with_profiles(&files)?.save(path)?;
             crate::output::note!("{}: {}", path.display(), best.name);
         }
         Ok(())
