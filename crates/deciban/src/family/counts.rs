@@ -9,7 +9,7 @@ use crate::file::{Archive, Stored};
 use crate::numerics::vectorised;
 
 /// More levels than this in a column are taken for a mistake: an identifier, or damaged codes.
-pub(super) const MOST_LEVELS: usize = 1 << 24;
+pub(crate) const MOST_LEVELS: usize = 1 << 24;
 
 /// What to do with a level that training never saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

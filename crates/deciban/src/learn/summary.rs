@@ -5,9 +5,9 @@
 //! place they stand, so statistics in folds add and subtract like all others.
 
 use super::Block;
-use crate::data::{Batch, MISSING, Rows, UNSEEN, View};
+use crate::data::{Batch, Rows, View};
 use crate::error::{Error, Result};
-use crate::family::counts::{Ragged, add, mark, relevel};
+use crate::family::counts::{MOST_LEVELS, Ragged, add, mark, relevel};
 use crate::family::{AnyStatistic, Family};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
@@ -71,18 +71,20 @@ impl Summarise {
         mixed.unwrap_or_else(|| hash(self.seed, batch.row_number(row)))
     }
 
-    /// Counts the levels and words that no family's statistic shows: those of rows of weight 0, of columns
-    /// in no block, and of blocks whose family does not show all.
+    /// Counts the levels and words that no family's statistic shows: those of rows of weight 0, and those of
+    /// blocks whose family does not show all.
     fn count_hidden(&self, summary: &mut Summary, batch: &Batch<'_>, rows: &Rows<'_>) {
-        let mut shown = vec![false; batch.width()];
-        let blocks = self.blocks.iter().filter(|block| block.family.shows_levels());
-        blocks.flat_map(|block| &block.columns).for_each(|&column| shown[column] = true);
+        let mut shown = vec![None; batch.width()];
+        for block in &self.blocks {
+            block.columns.iter().for_each(|&column| shown[column] = Some(block.family.shows_levels()));
+        }
         let all = || (0..rows.len()).map(|i| rows.get(i) as u32);
         let weightless: Vec<u32> = match batch.row_weights() {
             Some(weights) => all().filter(|&row| weights[row as usize] == 0.0).collect(),
             None => Vec::new(),
         };
         for (column, shown) in shown.into_iter().enumerate() {
+            let Some(shown) = shown else { continue };
             if shown && weightless.is_empty() || matches!(batch.view(column), View::Numbers(_)) {
                 continue;
             }
@@ -91,8 +93,9 @@ impl Summarise {
             }
             let counts = &mut summary.hidden.0[column];
             let mut count = |code: u32| {
-                if ![MISSING, UNSEEN].contains(&code) {
-                    let place = code as usize;
+                // Missing cells have the highest codes.
+                let place = code as usize;
+                if place < MOST_LEVELS {
                     if counts.len() <= place {
                         counts.resize(place + 1, 0.0);
                     }
@@ -262,7 +265,7 @@ impl Summary {
     }
 
     /// Marks in `seen` which levels the rows have: `seen[c][l]` for level `l` of the schema's column `c`.
-    /// Of columns about which nothing is known all are marked.
+    /// Of columns in no block, about which nothing is known, all are marked.
     pub(super) fn mark_levels(&self, pass: &Summarise, seen: &mut [Vec<bool>]) {
         let mut known = vec![false; seen.len()];
         for (b, block) in pass.blocks.iter().enumerate() {
@@ -275,7 +278,6 @@ impl Summary {
             }
         }
         for (column, counts) in self.hidden.0.iter().enumerate().take(seen.len()) {
-            known[column] |= !counts.is_empty();
             mark(counts.iter().copied(), &mut seen[column]);
         }
         known.iter().zip(seen).filter(|(known, _)| !**known).for_each(|(_, seen)| seen.fill(true));
