@@ -212,7 +212,8 @@ fn rows(random: &mut Random, count: usize, names: usize, classes: usize) -> Rows
         let size = if below(5) == 0 { "" } else { SIZES[below(names.min(5))] };
         rows.colours.push(if below(6) == 0 { "" } else { colour });
         rows.sizes.push(size);
-        rows.lengths.push(below(1000) as f64 / 64.0);
+        // All have the same least and greatest length: bins end there.
+        rows.lengths.push(if i < 2 { 16.0 * i as f64 } else { below(1000) as f64 / 64.0 });
         rows.visits.push(below(9) as f64);
         let text = (0..below(4)).map(|_| (WORDS[below(names + 1)], 1.0 + below(3) as f64));
         let mut words: Vec<(&str, f64)> = text.collect();
@@ -321,7 +322,7 @@ fn learners() -> Vec<(String, Generative, bool)> {
     }
     let cuts = vec![("length".to_string(), vec![5.0, 10.0])];
     let binned = Generative::of_blocks(vec![block(&[0, 1, 2], named("table"))]);
-    learners.push(("table of bins".into(), binned.discretise(Binning::Cuts(Vec::new())).cuts(cuts).unwrap(), false));
+    learners.push(("table of bins".into(), binned.discretise(Binning::Quantiles(2)).cuts(cuts).unwrap(), false));
     let families = [(0, "categorical"), (1, "categorical"), (2, "gaussian"), (3, "poisson"), (4, "multinomial")];
     let mixed = families.map(|(column, family)| block(&[column], named(family))).to_vec();
     learners.push(("naive Bayes".into(), Generative::of_blocks(mixed.clone()), false));
@@ -338,10 +339,6 @@ fn forget_undoes_merge_for_every_family() {
         let parts = [rows(&mut random, 30, 2, 2 + round % 2), rows(&mut random, 25, 6, 4), rows(&mut random, 9, 4, 3)];
         for (name, learner, hashed) in learners() {
             let [a, b, c] = [0, 1, 2].map(|p| parts[p].statistics(hashed, &learner));
-            let bins: Vec<_> = a.blocks().iter().map(|block| block.discretise.clone()).collect();
-            if [&b, &c].iter().any(|s| !s.blocks().iter().map(|block| &block.discretise).eq(&bins)) {
-                continue; // Bins end where the numbers of a part do: such parts are not merged.
-            }
             let mut left = a.clone();
             left.merge(&b).unwrap();
             left.merge(&c).unwrap();

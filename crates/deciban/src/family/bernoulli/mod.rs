@@ -148,7 +148,11 @@ impl Family for Bernoulli {
         if texts && classes.iter().any(|class| matches!(class, Presence::Numbers { .. })) {
             return Err(mixed());
         }
-        let known = |class: &Presence| if let Presence::Words { present, .. } = class { present.len() } else { 0 };
+        // As far as a hashed vocabulary reaches: one more than the last word that occurs.
+        let known = |class: &Presence| match class {
+            Presence::Words { present, .. } => present.iter().rposition(|n| *n != 0.0).map_or(0, |last| last + 1),
+            _ => 0,
+        };
         let terms = match texts {
             true => classes.iter().copied().map(known).max().unwrap_or(0).max(names.levels[0]),
             false => names.columns.len(),

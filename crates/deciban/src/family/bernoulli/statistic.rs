@@ -165,10 +165,7 @@ impl Statistic for Presence {
                 Presence::Numbers { present: differences(a, b)?, absent: differences(m, n)? }
             }
             (Presence::Words { weight, present }, Presence::Words { weight: w, present: other }) => {
-                let mut present = differences(present, other)?;
-                // A hashed vocabulary reaches as far as the words that texts have.
-                present.truncate(present.iter().rposition(|n| *n != 0.0).map_or(0, |last| last + 1));
-                Presence::Words { weight: difference(*weight, *w)?, present }
+                Presence::Words { weight: difference(*weight, *w)?, present: differences(present, other)? }
             }
             _ => return Err(mixed()),
         };

@@ -218,7 +218,7 @@ impl Family for Multinomial {
     fn fit(&self, classes: &[&WordCounts], names: Names<'_>) -> Result<MultinomialDensity> {
         self.check()?;
         let levels = names.levels.iter().copied().max().unwrap_or(0);
-        let longest = classes.iter().map(|class| class.words.len()).max().unwrap_or(0);
+        let longest = classes.iter().map(|class| class.reach()).max().unwrap_or(0);
         let count = levels.max(longest).max(names.columns.len());
         let get = |c: usize, j: usize| classes[c].words.get(j).copied().unwrap_or_default();
         // Columns of counts are all wanted; a text's vocabulary is what its rows have shown.

@@ -35,6 +35,11 @@ impl WordCounts {
         self.counts().sum()
     }
 
+    /// One more than the last word that occurs: as far as a hashed vocabulary reaches.
+    pub(super) fn reach(&self) -> usize {
+        self.words.iter().rposition(|word| *word != [0.0; 2]).map_or(0, |last| last + 1)
+    }
+
     /// How many words a row has on average.
     pub(super) fn mean_length(&self) -> f64 {
         if self.weight > 0.0 { self.total() / self.weight } else { 0.0 }
@@ -90,8 +95,7 @@ impl Statistic for WordCounts {
         };
         let weight = difference(self.weight, other.weight).ok_or_else(never)?;
         let mut words: Vec<[f64; 2]> = (0..most).map(rest).collect::<Option<_>>().ok_or_else(never)?;
-        // The vocabulary of hashed words, or of columns, reaches as far as there are counts.
-        words.truncate(words.iter().rposition(|word| *word != [0.0; 2]).map_or(0, |last| last + 1));
+        words.truncate(self.words.len());
         *self = WordCounts { weight, words };
         Ok(())
     }
