@@ -63,7 +63,8 @@ fn what_nobody_has_any_more_goes_by_name_too() {
     let folder = Folder::new();
     let a = "fur,kg,text,cat\nshort,4.1,purrs a lot,siamese\nlong,3.6,sleeps a lot,siamese\nlong,4.0,eats,persian\n\
              short,5.2,sleeps and eats,persian\n";
-    let b = "fur,kg,text,cat\nhairless,3.1,zzyzx purrs,sphynx\nshort,3.3,zzyzx eats,sphynx\nhairless,4.4,sleeps,persian\n";
+    let b =
+        "fur,kg,text,cat\nhairless,3.1,zzyzx purrs,sphynx\nshort,3.3,zzyzx eats,sphynx\nhairless,4.4,sleeps,persian\n";
     folder.write("a.csv", a);
     folder.write("b.csv", b);
     let models: [&[&str]; 6] = [
@@ -76,7 +77,8 @@ fn what_nobody_has_any_more_goes_by_name_too() {
     ];
     for model in models {
         for name in ["a", "b"] {
-            folder.ok(&[&["stats", &format!("{name}.csv"), "-t", "cat", "-o", &format!("{name}.stats")], model].concat());
+            folder
+                .ok(&[&["stats", &format!("{name}.csv"), "-t", "cat", "-o", &format!("{name}.stats")], model].concat());
         }
         folder.ok(&["merge", "a.stats", "b.stats", "-o", "both.stats"]);
         let has = |file: &str, name: &str| folder.read(file).windows(name.len()).any(|bytes| bytes == name.as_bytes());

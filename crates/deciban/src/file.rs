@@ -158,8 +158,7 @@ impl Archive {
         let header = serde_json::to_string(&header).map_err(|e| self.damaged(&e.to_string()))?;
         let metadata = HashMap::from([("deciban".to_string(), header)]);
         let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
-        let mut bytes =
-            safetensors::serialize(tensors, Some(metadata)).map_err(|e| self.damaged(&e.to_string()))?;
+        let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| self.damaged(&e.to_string()))?;
         match seal(&mut bytes) {
             true => Ok(bytes),
             false => Err(self.damaged("its header has no place for a checksum")),

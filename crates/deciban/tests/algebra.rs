@@ -299,7 +299,9 @@ fn learners() -> Vec<(String, Generative, bool)> {
         Block::new(places.to_vec(), &columns, family)
     };
     let threshold = match named("bernoulli") {
-        AnyFamily::Bernoulli(family) => AnyFamily::Bernoulli(deciban::family::bernoulli::Bernoulli { threshold: 1.0, ..family }),
+        AnyFamily::Bernoulli(family) => {
+            AnyFamily::Bernoulli(deciban::family::bernoulli::Bernoulli { threshold: 1.0, ..family })
+        }
         family => family,
     };
     let single = |name: &str, family: AnyFamily, places: &[usize]| {
@@ -350,7 +352,8 @@ fn forget_undoes_merge_for_every_family() {
             assert_eq!(left.schema(), a.schema(), "{name}");
             assert_eq!(left.summary().rows(), a.summary().rows(), "{name}");
             let bytes = left.to_bytes().unwrap();
-            for secret in ["secret", "hidden", "private"].iter().filter(|s| !format!("{:?}", a.schema()).contains(**s)) {
+            for secret in ["secret", "hidden", "private"].iter().filter(|s| !format!("{:?}", a.schema()).contains(**s))
+            {
                 let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
                 assert!(!found, "{name}: `{secret}` is still in the file");
             }

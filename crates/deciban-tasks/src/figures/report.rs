@@ -44,7 +44,7 @@ pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, us
         _ => Vec::new(),
     };
     let gathered = gather(files, used, &columns)?;
-    deciban::file::write_atomic(path, page(model_file, data, &gathered, used)?.as_bytes())
+    deciban::output::write(path, page(model_file, data, &gathered, used)?.as_bytes())
 }
 
 fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>) -> Result<String> {

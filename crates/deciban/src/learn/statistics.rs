@@ -154,7 +154,10 @@ impl Statistics {
         let mut moves = vec![Vec::new(); columns.len()];
         for (c, seen) in self.seen_levels().into_iter().enumerate().filter(|(_, seen)| seen.contains(&false)) {
             let mut stays: Vec<bool> = vec![true; seen.len()];
-            maps[c].iter().filter(|code| **code != MISSING).for_each(|&code| stays[code as usize] = seen[code as usize]);
+            maps[c]
+                .iter()
+                .filter(|code| **code != MISSING)
+                .for_each(|&code| stays[code as usize] = seen[code as usize]);
             let mut kept = Vec::new();
             for (level, stays) in std::mem::take(&mut columns[c].levels).into_iter().zip(stays) {
                 moves[c].push(if stays { kept.len() as u32 } else { MISSING });
