@@ -90,7 +90,7 @@ fn what_nobody_has_any_more_goes_by_name_too() {
         let inspect = |file: &str| folder.json(&["inspect", file, "--json"]);
         assert_eq!(inspect("rest.stats"), inspect("a.stats"), "{model:?}");
         let predict = |file: &str| {
-            folder.ok(&["fit", file, "-o", "m.deciban"]);
+            folder.ok(&["fit", file, "--model", model[1], "-o", "m.deciban"]);
             folder.table(&["predict", "m.deciban", "a.csv", "--evidence"])
         };
         same_predictions(&predict("a.stats"), &predict("rest.stats"), 1e-9);

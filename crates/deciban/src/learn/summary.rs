@@ -265,12 +265,10 @@ impl Summary {
     }
 
     /// Marks in `seen` which levels the rows have: `seen[c][l]` for level `l` of the schema's column `c`.
-    /// Of columns in no block, about which nothing is known, all are marked.
+    /// Of columns in no block nothing is known, and no level is marked.
     pub(super) fn mark_levels(&self, pass: &Summarise, seen: &mut [Vec<bool>]) {
-        let mut known = vec![false; seen.len()];
         for (b, block) in pass.blocks.iter().enumerate() {
             for (j, &column) in block.columns.iter().enumerate() {
-                known[column] = true;
                 if !seen[column].is_empty() {
                     let groups = self.groups.iter();
                     groups.for_each(|group| block.family.mark_levels(&group.blocks[b], j, &mut seen[column]));
@@ -280,7 +278,6 @@ impl Summary {
         for (column, counts) in self.hidden.0.iter().enumerate().take(seen.len()) {
             mark(counts.iter().copied(), &mut seen[column]);
         }
-        known.iter().zip(seen).filter(|(known, _)| !**known).for_each(|(_, seen)| seen.fill(true));
     }
 
     /// Leaves nothing of groups without rows, not even what rounding left.
