@@ -100,7 +100,7 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
         }
     };
     let mut learned = Learned { model, kind: kind.into(), statistics, comparison: None, crossed: None, remarks };
-    learned.model = request.with_prior(learned.model, weight)?;
+    learned.model = request.with_prior(learned.model.with_profiles(input)?, weight)?;
     if let Some(method) = request.calibrate {
         if is_closed {
             input.settle()?;
@@ -200,7 +200,7 @@ impl Learning {
         let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
         let comparison = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
         let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
-        let model = self.with_prior(comparison.refit(best, &candidates, input)?, weight)?;
+        let model = self.with_prior(comparison.refit(best, &candidates, input)?.with_profiles(input)?, weight)?;
         let candidate = candidates[best.candidate].clone();
         // Names of candidates begin with the kind of model.
         let kind = best.name.split([' ', ',']).next().unwrap_or_default().to_string();

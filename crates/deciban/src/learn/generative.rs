@@ -11,6 +11,7 @@ use crate::family::histogram::Histogram;
 use crate::family::{AnyDensity, AnyFamily, Density, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
+use crate::posterior::Prior;
 use crate::statistic::Sketch;
 use crate::transform::{Binning, Discretise, Gaussianise};
 
@@ -127,7 +128,8 @@ impl Generative {
             let density = summary.read_block(b, |classes| family.fit(classes, names))??;
             blocks.push(FittedBlock { block: Block { family, ..given.clone() }, density });
         }
-        Ok(GenerativeModel { about: statistics.about()?, rows: summary.rows(), blocks })
+        let about = About::new(schema.clone(), Prior::from_weights(&summary.weights())?);
+        Ok(GenerativeModel { about, rows: summary.rows(), blocks })
     }
 }
 

@@ -23,6 +23,7 @@ use crate::family::AnyStatistic;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, LinearForm};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, cholesky, dot, eigen, solve_lower, tile_product};
+use crate::posterior::Prior;
 use crate::statistic::{Moments, Statistic};
 
 /// Learns scores by least squares.
@@ -45,11 +46,11 @@ impl LeastSquares {
         let d = total.width();
         let shifts = Matrix::from_fn(d, moments.len(), |j, k| weights[k] * (moments[k].mean()[j] - total.mean()[j]));
         let w = solve(total.scatter(), &shifts).ok_or_else(|| Error::Schema("the moments overflow".into()))?;
-        let about = statistics.about()?;
+        let empirical = Prior::from_weights(&weights)?;
         let explained = |(k, p): (usize, &f64)| dot(w.column(k), shifts.column(k)) / (total.weight() * p * (1.0 - p));
         Ok(LeastSquaresModel {
-            explained: about.empirical().probabilities().iter().enumerate().map(explained).collect(),
-            about,
+            explained: empirical.probabilities().iter().enumerate().map(explained).collect(),
+            about: About::new(schema.clone(), empirical),
             weight: total.weight(),
             columns: block.columns.clone(),
             mean: total.mean().to_vec(),

@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{About, Block, Summarise, Summary};
-use crate::data::{Column, Kind, MISSING, Profile, Schema, level_key};
+use super::{Block, Summarise, Summary};
+use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::posterior::Prior;
 use crate::statistic::Statistic;
 
 /// What a pass over labelled rows left, with the names of columns and classes.
@@ -18,9 +17,6 @@ pub struct Statistics {
     schema: Schema,
     pass: Summarise,
     summary: Summary,
-    /// What the columns looked like, for the model. Files do not hold it: quantiles and frequent levels are
-    /// rows' own values, which cannot be removed.
-    profiles: Vec<Profile>,
 }
 
 impl Statistics {
@@ -28,7 +24,7 @@ impl Statistics {
     pub fn collect(pass: Summarise, engine: &impl Engine) -> Result<Self> {
         let summary = engine.run(&pass)?;
         let schema = engine.schema()?;
-        Ok(Statistics { schema, pass, summary, profiles: Vec::new() }.with_all_classes())
+        Ok(Statistics { schema, pass, summary }.with_all_classes())
     }
 
     /// Gives classes of the schema without rows their empty statistics.
@@ -56,19 +52,6 @@ impl Statistics {
         &self.summary
     }
 
-    /// Gives the model that is fitted from these statistics the profiles of the columns. They do not go into
-    /// statistics files, and are lost where rows are added or removed.
-    pub fn with_profiles(self, profiles: Vec<Profile>) -> Self {
-        Statistics { profiles, ..self }
-    }
-
-    /// What a model knows beside its parameters.
-    pub(super) fn about(&self) -> Result<About> {
-        let mut about = About::new(self.schema.clone(), Prior::from_weights(&self.summary.weights())?);
-        about.set_profiles(self.profiles.clone())?;
-        Ok(about)
-    }
-
     /// The statistics of some of the blocks, in this order.
     ///
     /// # Panics
@@ -76,8 +59,7 @@ impl Statistics {
     pub fn select(&self, blocks: &[usize]) -> Statistics {
         let chosen = blocks.iter().map(|&b| self.pass.blocks[b].clone()).collect();
         let pass = Summarise { blocks: chosen, ..self.pass.clone() };
-        let (schema, profiles) = (self.schema.clone(), self.profiles.clone());
-        Statistics { schema, pass, summary: self.summary.select(blocks), profiles }
+        Statistics { schema: self.schema.clone(), pass, summary: self.summary.select(blocks) }
     }
 
     /// The classes in ascending order: as numbers if all of them are, else as text.
@@ -107,7 +89,6 @@ impl Statistics {
         summary.merge(&added)?;
         self.schema = self.schema.with_levels(columns).with_classes(classes)?;
         self.summary = summary;
-        self.profiles.clear();
         if sorted { self.sort_classes() } else { Ok(()) }
     }
 
@@ -135,7 +116,6 @@ impl Statistics {
         removed.relevel(&maps, &other.pass)?;
         self.summary.remove(&removed)?;
         self.summary.clear_empty_groups(&self.pass);
-        self.profiles.clear();
         self.drop_levels(&maps)?;
         self.drop_classes(other)
     }
@@ -270,7 +250,7 @@ impl Statistics {
         if !counts_agree || !columns_exist || !summary.belongs_to(&pass) {
             return Err(archive.damaged("its parts do not belong together"));
         }
-        Ok(Statistics { schema, pass, summary, profiles: Vec::new() })
+        Ok(Statistics { schema, pass, summary })
     }
 }
 
