@@ -1,11 +1,12 @@
 //! Standard output and files. A reader that leaves (`| head`) ends the program quietly, which
 //! `println!` does not; a file is written whole or not at all.
 
+use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use deciban::{Error, Result, Wording};
+use deciban::{Error, Result, Wording, output};
 use deciban_tasks::Remark;
 
 /// Prints a line.
@@ -34,44 +35,54 @@ pub fn bytes(bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| Error::io("standard output", e))
 }
 
-/// Writes a file, whole or not at all.
-pub fn file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut pending = Pending::new(path)?;
-    pending.writer().write_all(bytes).map_err(|e| failed(path, e))?;
-    pending.finish()
-}
+/// Where a command writes: a file, whole or not at all, or standard output, which is `-`.
+#[derive(Clone, Debug)]
+pub struct Destination(PathBuf);
 
-/// A file that is being written: a temporary one in the same folder, which takes the name at the end. Until
-/// then whatever has the name stays.
-pub struct Pending<'a> {
-    path: &'a Path,
-    file: tempfile::NamedTempFile,
-}
-
-impl<'a> Pending<'a> {
-    pub fn new(path: &'a Path) -> Result<Self> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        // Temporary files are private; this one is as open as any file that the user makes.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        Ok(Pending { path, file: builder.tempfile_in(folder).map_err(|e| failed(path, e))? })
-    }
-
-    pub fn writer(&mut self) -> &mut impl Write {
-        &mut self.file
-    }
-
-    /// Gives the file its name.
-    pub fn finish(self) -> Result<()> {
-        let Pending { path, file } = self;
-        file.persist(path).map(|_| ()).map_err(|e| failed(path, e.error))
+impl From<OsString> for Destination {
+    fn from(path: OsString) -> Self {
+        Destination(path.into())
     }
 }
 
-/// The kind alone: the system's word may name the temporary file.
-fn failed(path: &Path, error: std::io::Error) -> Error {
-    Error::io(path, error.kind().into())
+impl Destination {
+    /// An error before the work, if the file cannot be written or is one of the inputs.
+    pub fn check<P: AsRef<Path>>(&self, inputs: impl IntoIterator<Item = P>) -> Result<()> {
+        if self.is_standard_output() {
+            return Ok(());
+        }
+        if inputs.into_iter().any(|input| output::is_same_file(&self.0, input)) {
+            let message = format!("{self} is an input, too, and would be replaced: write to another file");
+            return Err(Error::parameter("output", message));
+        }
+        output::check(&self.0)
+    }
+
+    /// The path, for its extension; standard output has none.
+    pub fn path(&self) -> Option<&Path> {
+        (!self.is_standard_output()).then_some(&self.0)
+    }
+
+    /// Writes all bytes.
+    pub fn write(&self, all: &[u8]) -> Result<()> {
+        match self.is_standard_output() {
+            true => bytes(all),
+            false => output::write(&self.0, all),
+        }
+    }
+
+    fn is_standard_output(&self) -> bool {
+        self.0.as_os_str() == "-"
+    }
+}
+
+impl std::fmt::Display for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.is_standard_output() {
+            true => f.write_str("standard output"),
+            false => write!(f, "{}", self.0.display()),
+        }
+    }
 }
 
 /// `println!` that returns the error from the function it stands in.

@@ -16,11 +16,19 @@ pub fn left_out(failed: &[(String, Error)]) -> Vec<Remark> {
 /// Which candidates could not be compared, and what the figures leave out.
 pub fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let mut remarks = left_out(comparison.failed());
-    let best = &comparison.ranked()[0].sums;
-    if best.unseen > 0.0 {
+    let best = &comparison.ranked()[0];
+    if best.sums.unseen > 0.0 {
         remarks.push(Remark::warning(format!(
             "{} rows are of a class that the other folds do not have: they count as errors, and not in the log loss",
-            best.unseen
+            best.sums.unseen
+        )));
+    }
+    if !comparison.beats_prior(best) {
+        remarks.push(Remark::warning(format!(
+            "the best model, {}, is no better than the class shares alone: the columns say nothing about `{}` that \
+             these models can learn",
+            best.name,
+            comparison.schema().target()
         )));
     }
     remarks
@@ -60,7 +68,7 @@ pub fn to_text(comparison: &Comparison, top: Option<usize>, costs: bool) -> Stri
     let best = &comparison.ranked()[0];
     let head = ["model", "errors", "error rate", "log loss", "Brier"];
     let mut table = Table::new(head.into_iter().chain(costs.then_some("cost")).chain(["worse than best", "time"]));
-    for outcome in comparison.ranked().iter().take(top.unwrap_or(usize::MAX)) {
+    for outcome in comparison.lines().into_iter().take(top.unwrap_or(usize::MAX)) {
         let sums = &outcome.sums;
         let log_loss = format!("{:.4} ± {:.4}", sums.log_loss(), sums.log_loss_error());
         let worse = match comparison.difference(outcome, best) {
@@ -73,7 +81,7 @@ pub fn to_text(comparison: &Comparison, top: Option<usize>, costs: bool) -> Stri
         let figures = figures.into_iter().chain([number(sums.brier(), 4)]).chain(cost);
         table.row(figures.chain([worse, format!("{:.2} s", outcome.seconds)]));
     }
-    format!("{table}{}", more(comparison.ranked().len(), top.unwrap_or(usize::MAX)))
+    format!("{table}{}", more(comparison.lines().len(), top.unwrap_or(usize::MAX)))
 }
 
 /// The table for programs: an object per candidate, the best first.
@@ -113,5 +121,5 @@ pub fn to_json(comparison: &Comparison) -> Result<Value> {
         }
         Ok(row)
     };
-    comparison.ranked().iter().map(row).collect()
+    comparison.lines().into_iter().map(row).collect()
 }

@@ -1,9 +1,10 @@
 //! Calibration by cross-validated scores, for `fit --calibrate`: no rows need to be held back.
 
-use deciban::calibrate::{Calibration, Calibrator, Method};
+use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
 use deciban::decision::Costs;
 use deciban::engine::Engine;
 use deciban::evaluate::{Bootstrap, Figure, Scored};
+use deciban::learn::Model;
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds};
 use deciban::{Error, Result};
@@ -17,6 +18,8 @@ use crate::table::number;
 pub struct Crossed {
     /// The map.
     pub map: Calibration,
+    /// How many cells a row has on average.
+    typical_cells: f64,
     folds: usize,
     rows: usize,
     /// Cllr before, after and at best, in bits.
@@ -36,7 +39,14 @@ impl Crossed {
         let map = held_out.calibration(&calibrator, classes)?;
         let ([before, least], [after, _]) =
             (cllr(&held_out.rows, classes)?, cllr(&held_out.calibrated(&calibrator, classes)?, classes)?);
-        Ok(Crossed { map, folds: count, rows: held_out.rows.rows(), cllr: [before, after, least] })
+        let (rows, typical_cells) = (held_out.rows.rows(), held_out.typical_cells());
+        Ok(Crossed { map, typical_cells, folds: count, rows, cllr: [before, after, least] })
+    }
+
+    /// The model with this calibration.
+    pub fn calibrate(&self, model: Model) -> Result<Model> {
+        let calibrated = CalibratedModel::new(model, self.map.clone())?;
+        Ok(Model::Calibrated(calibrated.with_typical_cells(self.typical_cells)?))
     }
 
     /// What it did, on one line.

@@ -1,7 +1,9 @@
 //! Evaluation: how good the decisions, probabilities and evidence of a model are on rows whose class is known.
 
-use deciban::data::{Batch, Schema};
-use deciban::evaluate::{Application as Threshold, Bootstrap, Evaluation, Figure, Interval, ReliabilityBin};
+use deciban::data::{Batch, Kind, Schema};
+use deciban::evaluate::{
+    Application as Threshold, Bootstrap, Evaluation, Expected, Figure, Interval, ReliabilityBin, Sampling, expected,
+};
 use deciban::evidence::{Evidence, decibans};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
@@ -48,6 +50,8 @@ pub struct Evaluated {
     pub has_costs: bool,
     /// Of two classes, the one whose evidence is judged.
     pub target: Option<Target>,
+    /// What the model itself expects of its decisions, if it describes how rows come about.
+    pub expected: Option<Expected>,
     /// The confidence of the intervals, if there are any.
     pub confidence: f64,
     /// What a person should know.
@@ -68,7 +72,17 @@ pub struct Target {
 /// Evaluates a model.
 pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
-    evaluate_scores(input, model.schema(), &terms, request, |batch| model.evidence(batch))
+    let mut evaluated = evaluate_scores(input, model.schema(), &terms, request, |batch| model.evidence(batch))?;
+    if is_quickly_drawn(model) {
+        evaluated.expected = expected(model, &terms.prior, &terms.costs, Sampling::default()).ok();
+    }
+    Ok(evaluated)
+}
+
+/// Whether rows of the model can be drawn in no time: texts and hundreds of columns cannot.
+fn is_quickly_drawn(model: &Model) -> bool {
+    let columns = model.schema().columns();
+    matches!(model, Model::Generative(_)) && columns.len() <= 100 && columns.iter().all(|c| c.kind != Kind::Text)
 }
 
 /// Evaluates scores, wherever they come from.
@@ -118,6 +132,7 @@ pub fn evaluate_scores(
         prior: prior.clone(),
         has_costs: *has_costs,
         target,
+        expected: None,
         confidence: request.bootstrap.as_ref().map_or(Bootstrap::default().confidence, |b| b.confidence),
         remarks,
     })
@@ -186,6 +201,12 @@ impl Evaluated {
             rows.push(("expected_cost", "expected cost", plain));
         }
         self.add_rows(&mut essentials, &rows);
+        if let Some(expected) = &self.expected {
+            essentials.row(["expected error", &percent(expected.error_rate)]);
+            if self.has_costs {
+                essentials.row(["Bayes risk", &plain(expected.expected_cost)]);
+            }
+        }
         format!("{essentials}\n{}\n{}\n{}", self.confusion(), self.per_class(), self.evidence())
     }
 
@@ -273,6 +294,9 @@ impl Evaluated {
         all["per_class"] = per_class.collect();
         let bin = |b: ReliabilityBin| json!({ "low": b.low, "high": b.high, "rows": b.weight, "mean": b.mean, "share": b.share });
         all["reliability"] = e.reliability().curve().into_iter().map(bin).collect();
+        if let Some(expected) = &self.expected {
+            all["expected"] = json!(expected);
+        }
         if let Some(Target { class: target, threshold: application, .. }) = &self.target {
             all["target_class"] = json!(target);
             if let Some(application) = application {

@@ -1,7 +1,7 @@
 //! Learning: the model that is asked for, or the best of a search, with its calibration and what a person
 //! should know about the data.
 
-use deciban::calibrate::{CalibratedModel, Method};
+use deciban::calibrate::Method;
 use deciban::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
 use deciban::learn::{Classifier, Generative, LeastSquares, Model, Options, Seen, Statistics};
 use deciban::posterior::Prior;
@@ -198,9 +198,9 @@ impl Learning {
         let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
-        let comparison = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
-        let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
-        let model = self.with_prior(comparison.refit(best, &candidates, input)?.with_profiles(input)?, weight)?;
+        let mut comparison = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
+        let model = self.with_prior(comparison.refit_best(&candidates, input)?.with_profiles(input)?, weight)?;
+        let best = &comparison.ranked()[0];
         let candidate = candidates[best.candidate].clone();
         // Names of candidates begin with the kind of model.
         let kind = best.name.split([' ', ',']).next().unwrap_or_default().to_string();
@@ -217,7 +217,7 @@ impl Learning {
     fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &impl Input) -> Result<()> {
         let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
         let crossed = Crossed::new(input, candidate, method, folds)?;
-        to.model = Model::Calibrated(CalibratedModel::new(to.model.clone(), crossed.map.clone())?);
+        to.model = crossed.calibrate(to.model.clone())?;
         to.crossed = Some(crossed);
         Ok(())
     }

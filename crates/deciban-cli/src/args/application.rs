@@ -21,6 +21,11 @@ pub struct DecisionArgs {
 }
 
 impl DecisionArgs {
+    /// Whether anything is given.
+    pub fn is_given(&self) -> bool {
+        self.prior.is_some() || self.has_costs()
+    }
+
     /// Whether costs or a reject are given.
     pub fn has_costs(&self) -> bool {
         self.costs.is_some() || self.reject.is_some()

@@ -1,6 +1,6 @@
 //! `deciban calibrate`: makes a model's evidence mean what it says, by rows it was not fitted on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::calibrate::{CalibratedModel, Calibrator, Method};
@@ -11,7 +11,7 @@ use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{ReadArgs, one_of, open_for_model};
-use crate::output::say;
+use crate::output::{Destination, say};
 use crate::progress::Progress;
 use deciban_tasks::PriorChoice;
 use deciban_tasks::crossed::cllr;
@@ -46,7 +46,7 @@ pub struct Calibrate {
     pseudo_count: Option<f64>,
     /// Write the calibrated model to this file
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Destination,
     /// Print the calibration as JSON
     #[arg(long)]
     json: bool,
@@ -59,6 +59,7 @@ pub struct Calibrate {
 
 impl Calibrate {
     pub fn run(self) -> Result<()> {
+        self.output.check(self.data.iter().map(Path::new).chain([self.model.as_path()]))?;
         let model = match Model::load(&self.model)? {
             Model::Calibrated(calibrated) => {
                 crate::output::note!(
@@ -89,7 +90,7 @@ impl Calibrate {
         let (before, after) = (cllr(&rows, classes)?, cllr(&after, classes)?);
         let text = describe::calibration(&map, classes);
         let calibrated = Model::Calibrated(CalibratedModel::new(model, map.clone())?);
-        calibrated.save(&self.output)?;
+        self.output.write(&calibrated.to_bytes()?)?;
         if self.json {
             let report = json!({
                 "calibration": describe::calibration_json(&map),
@@ -101,7 +102,7 @@ impl Calibrate {
             say!("{report:#}");
             return Ok(());
         }
-        crate::output::note!("{}: {} calibration by {} rows", self.output.display(), self.method.name(), rows.rows());
+        crate::output::note!("{}: {} calibration by {} rows", self.output, self.method.name(), rows.rows());
         crate::output::note!("{text}");
         let [was, is, least] = [before[0], after[0], before[1]].map(|x| number(x, 4));
         crate::output::note!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");

@@ -7,6 +7,7 @@ use deciban::data::{Batch, Cells, Kind, Rows, Tile};
 use deciban::evaluate::Bootstrap;
 use deciban::evidence::{DECIBANS_PER_NAT, Evidence};
 use deciban::learn::{Classifier, Model};
+use deciban::output;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
@@ -108,6 +109,12 @@ impl Evaluate {
     }
 
     fn model(&self) -> Result<()> {
+        if let Some(path) = &self.report {
+            if !path.extension().is_some_and(|e| e == "html" || e == "htm") {
+                return Err(Error::parameter("report", "give a file that ends in .html"));
+            }
+            output::check(path)?;
+        }
         let model = Model::load(&self.model)?;
         let mut files = open_to_judge(&self.data, &self.read, model.schema())?;
         if self.report.is_some() {

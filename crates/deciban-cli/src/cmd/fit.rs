@@ -1,6 +1,6 @@
 //! `deciban fit`: rows or statistics to a model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
@@ -14,7 +14,7 @@ use deciban_tasks::{Learned, Learning, PriorChoice, comparison, describe, learn,
 use serde_json::json;
 
 use crate::args::{ColumnArgs, GenerativeArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
-use crate::output::{flags, note, say, tell};
+use crate::output::{Destination, flags, note, say, tell};
 use crate::progress::Progress;
 
 /// Learn a model from labelled rows, or from statistics files
@@ -39,7 +39,7 @@ pub struct Fit {
     model: String,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
-    output: Option<PathBuf>,
+    output: Option<Destination>,
     /// The model's default prior: empirical (of the training data), uniform, or CLASS=P,...
     #[arg(long, default_value = "empirical")]
     prior: PriorChoice,
@@ -67,6 +67,7 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
+        self.output.iter().try_for_each(|output| output.check(&self.data))?;
         let request = Learning {
             model: self.model.clone(),
             options: self.noisy_or.put(self.linear.put(self.generative.options()?)),
@@ -88,7 +89,7 @@ impl Fit {
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
-            learned.model.save(path)?;
+            path.write(&learned.model.to_bytes()?)?;
         }
         tell(&learned.remarks);
         if let Some(comparison) = &learned.comparison {
@@ -114,7 +115,7 @@ impl Fit {
         let schema = model.schema();
         let (classes, columns) = (schema.classes().len(), schema.columns().len());
         let rows = describe::rows(model);
-        note!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path.display());
+        note!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path);
         note!("{}", describe::in_short(model));
         Ok(())
     }

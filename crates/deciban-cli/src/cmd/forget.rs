@@ -8,6 +8,8 @@ use deciban::learn::Statistics;
 
 use deciban_tasks::describe;
 
+use crate::output::{Destination, note};
+
 /// Take the rows behind some statistics files away from another one
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -22,17 +24,18 @@ pub struct Forget {
     files: Vec<PathBuf>,
     /// Write the rest to this file
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Destination,
 }
 
 impl Forget {
     pub fn run(self) -> Result<()> {
+        self.output.check(self.files.iter().chain([&self.from]))?;
         let mut statistics = Statistics::load(&self.from)?;
         for path in &self.files {
             statistics.remove(&Statistics::load(path)?)?;
         }
-        statistics.save(&self.output)?;
-        crate::output::note!("{}", describe::statistics(&self.output, &statistics).trim_end());
+        self.output.write(&statistics.to_bytes()?)?;
+        note!("{}", describe::statistics(&self.output.to_string(), &statistics).trim_end());
         Ok(())
     }
 }

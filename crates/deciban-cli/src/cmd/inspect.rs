@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use deciban::evaluate::{Sampling, expected};
 use deciban::file::Archive;
 use deciban::learn::{Classifier, GenerativeModel, Model, Statistics};
 use deciban::{Error, Result};
 use deciban_tasks::describe::{self, Description, forms, scores};
-use deciban_tasks::find_class;
+use deciban_tasks::{Terms, find_class};
 use serde_json::{Value, json};
 
+use crate::args::DecisionArgs;
 use crate::output::say;
 
 /// Show what a model or statistics file holds: means, covariances, and the classifier written out
@@ -19,6 +21,7 @@ use crate::output::say;
   deciban inspect wine.deciban --forms
   deciban inspect wine.deciban --versus Barolo,Barbera
   deciban inspect wine.deciban --as logistic
+  deciban inspect wine.deciban --risk --prior uniform --costs 'Barolo>Barbera=5'
   deciban inspect wine.deciban --json
 
 --forms writes the classifier out in the units of the data: for a tied covariance the linear
@@ -39,18 +42,26 @@ pub struct Inspect {
     /// The confidence of the intervals of a linear model's weights
     #[arg(long, value_name = "P", default_value_t = describe::CONFIDENCE)]
     confidence: f64,
+    /// What error and cost the model itself expects, under a prior and costs
+    #[arg(long, conflicts_with_all = ["forms", "versus", "other"])]
+    risk: bool,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    decision: DecisionArgs,
 }
 
 impl Inspect {
     pub fn run(self) -> Result<()> {
+        if self.decision.is_given() && !self.risk {
+            return Err(Error::Usage("§prior, §costs and §reject go with §risk".into()));
+        }
         if Archive::kind_of(&self.file).as_deref() == Some("statistics") {
             let statistics = Statistics::load(&self.file)?;
             match self.json {
                 true => say!("{:#}", statistics_json(&statistics)),
-                false => say!("{}", describe::statistics(&self.file, &statistics).trim_end()),
+                false => say!("{}", describe::statistics(&self.file.display().to_string(), &statistics).trim_end()),
             }
             return Ok(());
         }
@@ -62,6 +73,9 @@ impl Inspect {
             Model::Calibrated(calibrated) => (calibrated.model(), Some(calibrated.calibration())),
             model => (model, None),
         };
+        if self.risk {
+            return self.expected(&whole);
+        }
         if self.other.is_some() {
             return self.as_logistic(model);
         }
@@ -78,6 +92,16 @@ impl Inspect {
             model => describe::any(model),
         };
         say!("{}", text.trim_end());
+        Ok(())
+    }
+
+    fn expected(&self, model: &Model) -> Result<()> {
+        let Terms { prior, costs, .. } = self.decision.application()?.to_model(model)?;
+        let found = expected(model, &prior, &costs, Sampling::default())?;
+        match self.json {
+            true => say!("{:#}", json!(found)),
+            false => say!("{}", describe::expectation(&found).trim_end()),
+        }
         Ok(())
     }
 

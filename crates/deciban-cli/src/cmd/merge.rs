@@ -8,6 +8,8 @@ use deciban::Result;
 use crate::cmd::fit::load_statistics;
 use deciban_tasks::describe;
 
+use crate::output::{Destination, note};
+
 /// Add statistics files: the result is that of all their rows together
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -18,14 +20,15 @@ pub struct Merge {
     files: Vec<PathBuf>,
     /// Write the sum to this file
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Destination,
 }
 
 impl Merge {
     pub fn run(self) -> Result<()> {
+        self.output.check(&self.files)?;
         let statistics = load_statistics(&self.files)?;
-        statistics.save(&self.output)?;
-        crate::output::note!("{}", describe::statistics(&self.output, &statistics).trim_end());
+        self.output.write(&statistics.to_bytes()?)?;
+        note!("{}", describe::statistics(&self.output.to_string(), &statistics).trim_end());
         Ok(())
     }
 }

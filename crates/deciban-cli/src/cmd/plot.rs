@@ -11,7 +11,7 @@ use deciban_plot::{Figure, Scene, Theme, chart};
 
 use crate::args::{DecisionArgs, ReadArgs, open_for_model};
 use crate::cmd::compare::split;
-use crate::output;
+use crate::output::{self, Destination};
 use crate::progress::Progress;
 use deciban_tasks::figures::{self, Gathered, Plane, Use};
 use deciban_tasks::ledger::{Between, Explaining};
@@ -59,7 +59,7 @@ pub struct Plot {
     folds: u64,
     /// The file, *.svg or *.png; SVG on standard output unless given
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<Destination>,
     /// Another title
     #[arg(long)]
     title: Option<String>,
@@ -122,7 +122,8 @@ fn format(path: Option<&Path>) -> Result<Format> {
 
 impl Plot {
     pub fn run(self) -> Result<()> {
-        let format = format(self.output.as_deref())?;
+        let format = format(self.output.as_ref().and_then(Destination::path))?;
+        self.output.iter().try_for_each(|o| o.check(self.data.iter().map(Path::new).chain([self.model.as_path()])))?;
         let scene = match self.kind {
             PlotKind::Ledger => self.ledger()?,
             PlotKind::LearningCurve => self.learning_curve()?,
@@ -133,7 +134,7 @@ impl Plot {
             Format::Png => scene.png(self.scale, if self.dark { Theme::Dark } else { Theme::Light }),
         };
         match &self.output {
-            Some(path) => output::file(path, &bytes),
+            Some(path) => path.write(&bytes),
             None => output::bytes(&bytes),
         }
     }

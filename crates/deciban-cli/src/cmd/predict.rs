@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::decision::Costs;
 use deciban::evidence::decibans;
 use deciban::learn::{Classifier, Model};
+use deciban::output::Pending;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
@@ -17,7 +18,7 @@ use deciban_tasks::{Terms, unseen};
 use serde_json::{Map, Value, json};
 
 use crate::args::{DecisionArgs, ReadArgs};
-use crate::output::{self, note, tell};
+use crate::output::{Destination, note, tell};
 use crate::progress::Progress;
 
 /// Decide about new rows: decision and posterior of each class, as CSV
@@ -49,7 +50,7 @@ pub struct Predict {
     keep: Vec<String>,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<Destination>,
     #[command(flatten)]
     decision: DecisionArgs,
     #[command(flatten)]
@@ -74,12 +75,14 @@ struct Form {
 
 impl Predict {
     pub fn run(self) -> Result<()> {
+        let inputs = || self.data.iter().map(Path::new).chain([self.model.as_path()]);
+        self.output.iter().try_for_each(|output| output.check(inputs()))?;
         let model = Model::load(&self.model)?;
         let options = Options { keep: self.keep.clone(), keep_file: true, ..self.read.options(None) };
         let mut files = Files::open_as(&self.data, options, model.schema())?;
         let form = self.form(model, files.documents()?.is_some())?;
         let _progress = Progress::watch(&mut files, "predicting");
-        let target = self.output.clone().unwrap_or("standard output".into());
+        let target = self.output.as_ref().map_or("standard output".into(), Destination::to_string);
         // The kind alone: the system's word may name the temporary file.
         let failed = |e: std::io::Error| Error::io(&target, e.kind().into());
         let mut undefined = 0;
@@ -99,12 +102,12 @@ impl Predict {
             )?;
             out.write_all(header.as_bytes()).and_then(|()| out.flush()).map_err(failed)
         };
-        match &self.output {
+        match self.output.as_ref().and_then(Destination::path) {
             None => write_all(&mut std::io::BufWriter::new(std::io::stdout().lock()))?,
             Some(path) => {
-                let mut file = output::Pending::new(path)?;
-                write_all(&mut std::io::BufWriter::new(file.writer()))?;
-                file.finish()?;
+                let mut file = Pending::new(path)?;
+                write_all(&mut file)?;
+                file.commit()?;
             }
         }
         tell(&unseen(&files));

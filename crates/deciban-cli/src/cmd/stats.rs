@@ -1,14 +1,12 @@
 //! `deciban stats`: rows to a statistics file.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use deciban::Result;
 use deciban::learn::options::GENERATIVE;
 use deciban_tasks::{Learning, collect, describe};
 
 use crate::args::{ColumnArgs, GenerativeArgs, ReadArgs};
-use crate::output::{note, tell};
+use crate::output::{Destination, note, tell};
 use crate::progress::Progress;
 
 /// Summarise labelled rows into a statistics file, to merge, forget and fit from
@@ -26,7 +24,7 @@ pub struct Stats {
     data: Vec<String>,
     /// Write the statistics to this file
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Destination,
     /// The kind of model that the statistics are for
     #[arg(long, value_parser = GENERATIVE, default_value = "gaussian")]
     model: String,
@@ -40,6 +38,7 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(self) -> Result<()> {
+        self.output.check(&self.data)?;
         let request = Learning {
             model: self.model.clone(),
             options: self.generative.options()?,
@@ -50,9 +49,9 @@ impl Stats {
         let progress = Progress::watch(&mut files, "reading");
         let (statistics, remarks) = collect(&request, &mut files)?;
         drop(progress);
-        statistics.save(&self.output)?;
+        self.output.write(&statistics.to_bytes()?)?;
         tell(&remarks);
-        note!("{}", describe::statistics(&self.output, &statistics).trim_end());
+        note!("{}", describe::statistics(&self.output.to_string(), &statistics).trim_end());
         Ok(())
     }
 }

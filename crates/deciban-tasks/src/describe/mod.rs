@@ -3,10 +3,9 @@
 pub mod forms;
 pub mod scores;
 
-use std::path::Path;
-
 use deciban::Result;
 use deciban::calibrate::{Calibration, LlrMap};
+use deciban::evaluate::{By, Expected};
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
@@ -14,7 +13,7 @@ use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, Link, Logist
 use serde_json::{Value, json};
 
 use self::scores::{least_squares, noisy_or, noisy_or_options};
-use crate::table::{Table, number};
+use crate::table::{Table, number, percent};
 
 /// The only block of a model, if it is Gaussian.
 pub fn gaussian(model: &GenerativeModel) -> Option<(&Gaussian, &GaussianDensity)> {
@@ -387,7 +386,7 @@ pub fn logistic_json(model: &LogisticModel, confidence: f64) -> Value {
 }
 
 /// What a statistics file holds.
-pub fn statistics(path: &Path, statistics: &Statistics) -> String {
+pub fn statistics(name: &str, statistics: &Statistics) -> String {
     let summary = statistics.summary();
     let rows = summary.rows();
     let mut table = Table::new([statistics.schema().target(), "rows"]);
@@ -396,7 +395,7 @@ pub fn statistics(path: &Path, statistics: &Statistics) -> String {
     }
     let folds = if summary.folds() > 1 { format!(", {} folds", summary.folds()) } else { String::new() };
     let columns = statistics.schema().columns().len();
-    format!("{}: {} rows, {columns} columns{folds}\n{table}", path.display(), rows.iter().sum::<f64>())
+    format!("{}: {} rows, {columns} columns{folds}\n{table}", name, rows.iter().sum::<f64>())
 }
 
 /// All that `inspect` shows of a model, as data and as text.
@@ -436,4 +435,23 @@ impl Description<'_> {
             _ => text,
         }
     }
+}
+
+/// What a model expects of its own decisions.
+pub fn expectation(found: &Expected) -> String {
+    let mut table = Table::new(["error rate".to_string(), percent(found.error_rate)]);
+    table.row(["expected cost".to_string(), number(found.expected_cost, 4)]);
+    if found.rejected > 0.0 {
+        table.row(["rejected".to_string(), percent(found.rejected)]);
+    }
+    let how = match found.by {
+        By::Sum => "exact: the sum over all combinations of levels".to_string(),
+        By::Quadrature => "exact: an integral over the column".to_string(),
+        By::Sampling { rows, error_rate_error, expected_cost_error } => format!(
+            "from {rows} rows drawn from the model; standard errors {} and {}",
+            percent(error_rate_error),
+            number(expected_cost_error, 2)
+        ),
+    };
+    format!("{table}{how}\n")
 }

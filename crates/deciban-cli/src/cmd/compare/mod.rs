@@ -3,8 +3,6 @@
 
 mod models;
 
-use std::path::PathBuf;
-
 use clap::Args;
 use deciban::Result;
 use deciban::engine::Engine;
@@ -14,7 +12,7 @@ use deciban::select::{CrossValidation, Likelihoods, grid};
 use serde_json::json;
 
 use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs};
-use crate::output::{say, tell};
+use crate::output::{Destination, say, tell};
 use deciban_tasks::PriorChoice;
 use deciban_tasks::comparison::{self, more};
 use deciban_tasks::table::Table;
@@ -52,7 +50,7 @@ pub struct Compare {
     top: usize,
     /// Write the best model, fitted to all rows, to this file
     #[arg(long, short, value_name = "MODEL")]
-    output: Option<PathBuf>,
+    output: Option<Destination>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -68,6 +66,7 @@ pub struct Compare {
 
 impl Compare {
     pub fn run(self) -> Result<()> {
+        self.output.iter().try_for_each(|output| output.check(&self.data))?;
         if let (models @ [_, ..], data) = models::split(&self.data) {
             return self.models(models, data);
         }
@@ -92,7 +91,7 @@ impl Compare {
             let empirical = empirical()?;
             validation = validation.prior(application.prior.resolve(&schema, &empirical, &empirical)?);
         }
-        let comparison = validation.run(&files, &candidates)?;
+        let mut comparison = validation.run(&files, &candidates)?;
         tell(&remarks);
         tell(&comparison::remarks(&comparison));
         match self.json {
@@ -106,9 +105,8 @@ impl Compare {
             }
         }
         if let Some(path) = &self.output {
-            let best = &comparison.ranked()[0];
-            comparison.refit(best, &candidates, &files)?.with_profiles(&files)?.save(path)?;
-            crate::output::note!("{}: {}", path.display(), best.name);
+            path.write(&comparison.refit_best(&candidates, &files)?.with_profiles(&files)?.to_bytes()?)?;
+            crate::output::note!("{}: {}", path, comparison.ranked()[0].name);
         }
         Ok(())
     }

@@ -190,6 +190,7 @@ impl Compare {
                 prior: model.prior.clone(),
                 has_costs: self.decision.has_costs(),
                 target,
+                expected: None,
                 confidence: Bootstrap::default().confidence,
                 remarks: Vec::new(),
             };
