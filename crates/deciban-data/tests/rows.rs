@@ -41,10 +41,10 @@ struct Row {
 
 fn fifty() -> Vec<Row> {
     let row = |i: usize| Row {
-        x: (i % 5 != 0).then(|| i as f64 / 8.0 - 2.0),
+        x: (!i.is_multiple_of(5)).then(|| i as f64 / 8.0 - 2.0),
         colour: [Some("red"), Some("blue"), Some("green"), None][i % 4],
-        ok: i % 3 == 0,
-        code: (i % 7 != 0).then_some((i % 4) as i64 + 1),
+        ok: i.is_multiple_of(3),
+        code: (!i.is_multiple_of(7)).then_some((i % 4) as i64 + 1),
         note: ["free entry", "now, \"now\" free", "", "somebody else's"][i % 4].to_string(),
         class: ["yes", "no"][i % 2],
     };

@@ -34,7 +34,8 @@ pub fn standard_errors(
     let h = |i: usize, j: usize| hessian[(i.max(j), i.min(j))];
     let absorbed = absorbed(features, references, outputs, h);
     // A feature that no row has says nothing, and has no error.
-    let is_kept = |i: usize| (outputs == 1 || i % outputs != 0) && !absorbed.contains(&(i / outputs)) && h(i, i) > 0.0;
+    let is_kept =
+        |i: usize| (outputs == 1 || !i.is_multiple_of(outputs)) && !absorbed.contains(&(i / outputs)) && h(i, i) > 0.0;
     let kept: Vec<usize> = (0..n * outputs).filter(|&i| is_kept(i)).collect();
     // Scaled to a diagonal of ones, so that what is singular does not depend on units.
     let scale: Vec<f64> = kept.iter().map(|&i| h(i, i).sqrt().recip()).collect();

@@ -28,7 +28,7 @@ use self::derivatives::outputs;
 use self::errors::standard_errors;
 use self::features::Features;
 use self::solve::{Curvature, Limits, Objective, Point, Solution};
-use super::Learner;
+use super::{About, Learner};
 use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -287,7 +287,7 @@ impl Logistic {
         let references = most_frequent(features, &start.levels);
         let errors = standard_errors(features, &references, hessian, outputs(classes), decay);
         let (schema, features) = (start.schema.clone(), features.clone());
-        LogisticModel::new(schema, features, link, solution.theta, prior, fit, references, errors)
+        LogisticModel::new(About::new(schema, prior), features, link, solution.theta, fit, references, errors)
     }
 }
 

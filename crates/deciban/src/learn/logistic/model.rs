@@ -10,13 +10,12 @@ use super::link::Link;
 use super::rowset::{Design, Rowset};
 use super::solve::Solution;
 use super::{Logistic, Solver};
-use crate::data::{Batch, Rows, Schema, Tile};
+use crate::data::{Batch, Rows, Tile};
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
 use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
-use crate::posterior::Prior;
 
 /// How the fit went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,18 +143,17 @@ pub struct LogisticModel {
 
 impl LogisticModel {
     pub(super) fn new(
-        schema: Schema,
+        about: About,
         features: Features,
         link: Link,
         theta: Vec<f64>,
-        empirical: Prior,
         mut fit: Fit,
         references: Vec<usize>,
         errors: Option<Errors>,
     ) -> Result<Self> {
         fit.degrees = errors.as_ref().map(|errors| errors.degrees);
         let errors = errors.map_or_else(|| vec![f64::NAN; theta.len()], |errors| errors.values);
-        Ok(LogisticModel { about: About::new(schema, empirical), features, link, theta, fit, references, errors })
+        Ok(LogisticModel { about, features, link, theta, fit, references, errors })
     }
 
     pub(crate) fn features(&self) -> &Features {
