@@ -687,17 +687,16 @@ fn a_candidate_that_fails_while_scoring_is_left_out() {
     let mut comparison = validation.clone().calibrated(2).run(&engine, &candidates).unwrap();
     assert!(comparison.ranked().iter().any(|outcome| outcome.name == "histogram"));
     let failed: Vec<&str> = comparison.failed().iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(failed, ["gamma", "auto"], "{:?}", comparison.failed());
-    assert!(
-        comparison.failed().iter().all(|(_, error)| error.to_string().contains("`a`")),
-        "{:?}",
-        comparison.failed()
-    );
+    assert!(failed.contains(&"gamma"), "{:?}", comparison.failed());
+    // Where the row with the 0 is held out, the others may suggest a family of positive numbers, which cannot score it.
+    let plain = comparison.ranked().iter().filter(|outcome| outcome.calibration.is_none()).count();
+    assert_eq!(failed.len() + plain, 3, "{failed:?}");
+    for (name, error) in comparison.failed() {
+        assert!(error.to_string().contains("`a`"), "{name}: {error}");
+    }
     comparison.refit_best(&candidates, &engine).unwrap();
-    assert!(validation.learning_curves(&engine, &candidates, &[1.0]).unwrap()[0].points.is_empty());
-    // Alone, its error is that of the comparison.
-    let error = validation.run(&engine, &candidates[..1]).unwrap_err().to_string();
-    assert!(error.contains("`a`"), "{error}");
+    let curves = validation.learning_curves(&engine, &candidates, &[1.0]).unwrap();
+    assert!(curves[1].points.is_empty() && !curves[2].points.is_empty());
 }
 
 /// What is wrong with the rows is said, rather than what is wrong with folds.
