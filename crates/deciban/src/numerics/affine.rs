@@ -4,7 +4,7 @@
 //! the sums stay in registers. Others are copied into a tile first. The sum of a cell is always taken in the
 //! same order, so it does not depend on how rows are cut into tiles.
 
-use super::{Matrix, Texts, WordTable, all_finite, tile_product, vectorised};
+use super::{Texts, WordTable, all_finite, vectorised};
 use crate::data::{Cells, RowSlices, Tile};
 use crate::error::Result;
 
@@ -139,11 +139,6 @@ impl Affine<'_> {
 
     fn multiply_tile(&self, tile: &Tile, out: &mut Tile) {
         let width = tile.width();
-        if self.classes() > 4 {
-            let w = Matrix::from_columns(width, self.classes(), self.weights[..width * self.classes()].to_vec());
-            tile_product(tile, &w, out);
-            return;
-        }
         for class in 0..self.classes() {
             let weights = &self.weights[class * width..(class + 1) * width];
             vectorised!(add_columns(tile, weights, out.column_mut(class)));
