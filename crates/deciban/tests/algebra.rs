@@ -202,7 +202,7 @@ struct Rows {
 fn rows(random: &mut Random, count: usize, names: usize, classes: usize) -> Rows {
     const COLOURS: [&str; 6] = ["red", "blue", "grey", "secret pink", "secret gold", "secret teal"];
     const SIZES: [&str; 5] = ["small", "large", "tiny", "secret huge", "secret flat"];
-    const WORDS: [&str; 7] = ["and", "free", "win", "lunch", "secret", "hidden", "private"];
+    const WORDS: [&str; 7] = ["and", "free", "win", "lunch", "secret", "covert", "private"];
     const CLASSES: [&str; 4] = ["ham", "spam", "news", "secret class"];
     let mut rows = Rows::default();
     let mut below = |most: usize| (random.uniform() * most as f64) as usize;
@@ -356,7 +356,7 @@ fn forget_undoes_merge_for_every_family() {
             }
             assert_eq!(left.summary().rows(), a.summary().rows(), "{name}");
             let bytes = left.to_bytes().unwrap();
-            for secret in ["secret", "hidden", "private"].iter().filter(|s| !format!("{:?}", a.schema()).contains(**s))
+            for secret in ["secret", "covert", "private"].iter().filter(|s| !format!("{:?}", a.schema()).contains(**s))
             {
                 let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
                 assert!(!found, "{name}: `{secret}` is still in the file");
