@@ -46,12 +46,15 @@ impl Oddity {
     /// ```
     pub fn message(&self) -> String {
         let Oddity { column, cells, odd, example, .. } = self;
-        let shown: String = example.chars().take(40).collect();
+        // An option's value stands between quotes.
+        let shown: String = example.chars().filter(|c| *c != '\'').take(40).collect();
         match self.sort {
+            OddSort::TakenAsMissing if *odd == 1 => {
+                format!("one cell, `{shown}`, is taken as missing; §category='{column}' keeps it as a level")
+            }
             OddSort::TakenAsMissing => {
-                let cells = if *odd == 1 { "cell" } else { "cells" };
                 format!(
-                    "{odd} {cells} such as `{shown}` are taken as missing; §category='{column}' keeps them as levels"
+                    "{odd} cells, such as `{shown}`, are taken as missing; §category='{column}' keeps them as levels"
                 )
             }
             OddSort::NotNumbers => format!(
