@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod array;
 mod arrow;
+mod ask;
 mod column;
 mod errors;
 mod judge;
@@ -22,6 +23,8 @@ mod work;
 mod _core {
     #[pymodule_export]
     use super::array::all_finite;
+    #[pymodule_export]
+    use super::ask::{description, evaluate, explain, resolve};
     #[pymodule_export]
     use super::column::{Column, arrow_columns};
     #[pymodule_export]

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use deciban::data::{Column, Schema, Value};
 use deciban::engine::{Engine, Memory};
-use deciban::explain::{Order, explain_until};
 use deciban::learn::options::{GENERATIVE, TEXTS, takers};
 use deciban::learn::{self, Classifier, Options, Seen, Statistics};
 use deciban::numerics::Random;
@@ -16,7 +15,6 @@ use deciban_data::Known;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
-use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::errors::raise;
@@ -29,7 +27,7 @@ const MOST_ITERATED: usize = 200_000;
 /// Rows that are scored between two looks at the stop flag.
 const ROWS: usize = 1 << 13;
 
-/// Rows that are explained, or drawn, between two looks: they take longer.
+/// Rows that are drawn between two looks: they take longer.
 const FEW_ROWS: usize = 64;
 
 /// A fitted model.
@@ -114,6 +112,11 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
 impl Model {
     fn new(model: learn::Model, source: Option<Source>, compared: Vec<(String, f64)>) -> Self {
         Model { model, source, compared, known: OnceLock::new() }
+    }
+
+    /// The model of the library.
+    pub fn inner(&self) -> &learn::Model {
+        &self.model
     }
 
     /// What its columns and classes are.
@@ -293,36 +296,6 @@ impl Model {
             return Err(PyValueError::new_err("the table has other columns than the model"));
         }
         work::run_few(py, table.rows(), n_jobs, |stop| self.score(&batch, out, stop))
-    }
-
-    /// For each row its entries: name, value, evidence per class in nats, and whether the cell is missing.
-    #[pyo3(signature = (table, n_jobs=None))]
-    #[allow(clippy::type_complexity)]
-    fn explain(
-        &self,
-        py: Python<'_>,
-        table: PyRef<'_, Table>,
-        n_jobs: Option<isize>,
-    ) -> PyResult<Vec<Vec<(String, String, Vec<f64>, bool)>>> {
-        let batch = table.batch()?;
-        let told = work::run(py, n_jobs, |stop| {
-            let starts: Vec<usize> = (0..batch.rows()).step_by(FEW_ROWS).collect();
-            let parts: Vec<Result<Vec<_>>> = starts
-                .into_par_iter()
-                .map(|start| match stop.load(Ordering::Relaxed) {
-                    true => Err(Error::Interrupted),
-                    false => explain_until(&self.model, &batch.slice(start..start + FEW_ROWS), Order::Average, stop),
-                })
-                .collect();
-            parts.into_iter().collect::<Result<Vec<_>>>()
-        })?;
-        let entry = |e: deciban::explain::Entry| (e.name, e.value, e.evidence, e.missing);
-        let mut rows = Vec::with_capacity(batch.rows());
-        for part in told {
-            py.check_signals()?;
-            rows.extend(part.into_iter().map(|row| row.entries.into_iter().map(entry).collect()));
-        }
-        Ok(rows)
     }
 
     /// New rows: the number of each one's class, and its cells: a float, the name of a level, a text of its words,

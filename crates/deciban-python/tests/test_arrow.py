@@ -91,7 +91,7 @@ def test_nulls_are_missing():
 
 def test_what_cannot_be_read_is_told():
     odd = pa.table({"a": [1.0, 2.0, 4.0, 6.0], "when": pa.array([1, 2, 3, 4], pa.time32("s"))})
-    with pytest.raises(ValueError, match="column `when`: the type Time32.* cannot be read: give ignore when"):
+    with pytest.raises(ValueError, match='column `when`: the type Time32.* cannot be read: give ignore="when"'):
         Classifier("naive-bayes").fit(odd, [0, 0, 1, 1])
     assert Classifier("naive-bayes", ignore="when").fit(odd, [0, 0, 1, 1]).predict(odd).tolist() == [0, 0, 1, 1]
     with pytest.raises(TypeError, match="a table has columns"):

@@ -112,6 +112,7 @@ def test_prior_and_costs():
     assert_array_equal(model.decide(X, costs=matrix), model.classes_[risks.argmin(axis=1)])
     rejected = model.decide(X, reject=0.2) == "reject"
     assert_array_equal(rejected, 1 - np.exp(expected).max(axis=1) > 0.2)
+    assert_array_equal(model.decide(X, costs="no>yes=5"), model.decide(X, costs={("no", "yes"): 5}))
     for wrong in ("none", [0.5, 0.5], [0.5, 0.6, 0.2], {"perhaps": 1.0}, [np.nan, 0.5, 0.5]):
         with pytest.raises(ValueError, match="prior"):
             model.predict_proba(X, prior=wrong)
@@ -165,11 +166,60 @@ def test_every_model_is_kept(name, tmp_path):
     for other in (Classifier.load(tmp_path / "m.deciban"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         assert_array_equal(other.evidence(table), expected)
         assert_array_equal(other.classes_, model.classes_)
-    told = model.explain({"a": X[:3, 0], "b": X[:3, 1]})
-    ledger = np.array([sum(entry["evidence"] for entry in row) for row in told])
-    difference = expected[:3] - ledger
-    assert_allclose(difference - difference[:, :1], 0, atol=1e-9)
+    few = {"a": X[:3, 0], "b": X[:3, 1]}
+    log_p = 10 / np.log(10) * model.predict_log_proba(few, prior="uniform")
+    for i, ledger in enumerate(model.explain(few, prior="uniform", between=("yes", "no"))):
+        assert (ledger.row, ledger.of, ledger.over, ledger.prior) == (i, "yes", "no", 0)
+        assert_allclose(ledger.total, log_p[i, 2] - log_p[i, 1], atol=1e-9)
+        assert_allclose(ledger.prior + sum(line.decibans for line in ledger.features), ledger.total, atol=1e-9)
     assert (name == "auto") == bool(model.compared_)
+
+
+def test_ledgers():
+    table = {"a": X[:, 0], "job": JOB}
+    model = Classifier("naive-bayes").fit(table, Y)
+    rows = {"a": [0.5, np.nan], "job": ["cook", "judge"]}
+    first, second = model.explain(rows)
+    best = model.predict_proba(rows).argsort(axis=1)[:, ::-1]
+    assert (first.of, first.over) == tuple(model.classes_[best[0, :2]])
+    assert second.missing == ["a"] and [line.name for line in second.features] == ["job"]
+    assert_allclose(first.posterior, model.predict_proba(rows)[0, best[0, :2]])
+    # One class against all others: posterior odds.
+    rest = model.explain(rows, prior={"yes": 0.5}, between="yes")[0]
+    p = model.predict_proba(rows, prior={"yes": 0.5})[0, 2]
+    assert rest.over is None and rest.prior == pytest.approx(0, abs=1e-12)
+    assert rest.total == pytest.approx(10 * np.log10(p / (1 - p)), abs=1e-9)
+    assert repr(rest) == f"<Ledger of row 0: 'yes' over the rest, {rest.total:+.2f} decibans>"
+    assert "total" in str(rest) and "<table>" in rest._repr_html_()
+    frame = rest.to_frame()
+    assert frame["name"].tolist() == ["prior odds", "a", "job", "total"]
+    assert frame["decibans"][:-1].sum() == pytest.approx(frame["decibans"].iloc[-1])
+    with pytest.raises(ValueError, match="between"):
+        model.explain(rows, between="perhaps")
+    with pytest.raises(ValueError, match="order"):
+        model.explain(rows, order="none")
+
+
+def test_evaluation_and_description():
+    half = np.arange(N) % 2 == 0
+    model = Classifier("gaussian", covariance="tied").fit(X[half], Y[half])
+    p, y = model.predict_proba(X[~half]), Y[~half]
+    evaluation = model.evaluate(X[~half], y)
+    assert evaluation["error_rate"] == pytest.approx(np.mean(model.predict(X[~half]) != y))
+    truth = np.searchsorted(model.classes_, y)
+    assert evaluation["log_loss"] == pytest.approx(-np.log(p[np.arange(len(y)), truth]).mean())
+    confusion = np.array(evaluation.details["confusion"])
+    assert confusion.sum() == len(y) and confusion.trace() == np.sum(model.predict(X[~half]) == y)
+    assert "balanced accuracy" in str(evaluation) and evaluation.to_frame()["figure"].is_unique
+    weighted = model.evaluate(X[~half], y, sample_weight=np.full(len(y), 2.0), prior="uniform", costs={("no", "yes"): 5}, reject=0.4)
+    assert weighted.details["actions"] == ["maybe", "no", "yes", "reject"]
+    sure = model.evaluate(X[~half], y, intervals=True, resamples=50)
+    low, high = sure.intervals["error_rate"]
+    assert low <= sure["error_rate"] <= high
+    with pytest.raises(ValueError, match="row 1 has the label 'perhaps'"):
+        model.evaluate(X[:2], ["yes", "perhaps"])
+    described = model.describe()
+    assert described.startswith("gaussian, covariance tied") and repr(described) == str(described)
 
 
 def test_a_sample_has_the_distribution():
@@ -199,7 +249,7 @@ def test_errors_are_those_of_python():
         Classifier("gaussian", colour="red")
     with pytest.raises(ValueError, match="there is no `gausian`"):
         Classifier("gausian").fit(X, Y)
-    with pytest.raises(ValueError, match="drop columns with ignore, or regularise with shrinkage auto"):
+    with pytest.raises(ValueError, match='drop columns with ignore, or regularise with shrinkage="auto"'):
         Classifier("gaussian").fit(np.hstack([X, X]), Y)
     with pytest.raises(ValueError, match="lacks the column 'n'"):
         Classifier("naive-bayes").fit(MIXED, Y).predict({"a": [1.0]})

@@ -63,9 +63,13 @@ def test_what_a_fit_leaves():
     assert model.score(FRAME, LABELS) == np.mean(model.predict(FRAME) == LABELS)
     weights = np.arange(len(Y))
     assert model.score(FRAME, LABELS, weights) == pytest.approx(np.average(model.predict(FRAME) == LABELS, weights=weights))
-    assert repr(model) == "Classifier('gaussian', ignore='hue', covariance='tied') [fitted: 12 columns, 3 classes]"
+    assert repr(model) == (
+        "Classifier('gaussian', ignore='hue', covariance='tied') [gaussian, covariance tied, estimator ml: 178 rows, "
+        "12 columns, 3 classes]"
+    )
     shown = model._repr_html_()
-    assert "alcohol" in shown and "hue" not in shown.split("</b>")[1].split("<table>", 1)[1] and "0.3315" in shown
+    assert "alcohol" in shown and "hue" not in shown.split("<pre>")[1] and "0.3315" in shown
+    assert "not fitted" in Classifier()._repr_html_()
     assert not hasattr(Classifier("gaussian").fit(X, Y), "feature_names_in_")
     with pytest.raises(ValueError, match="X has 12 features, but Classifier is expecting 13"):
         model.predict(X[:, 1:])
@@ -109,7 +113,7 @@ def test_costs_are_of_true_and_decided():
     assert near.tolist() == ["ill", "well"]
 
 
-def test_iris_as_a_pandas_table_with_another_prior():
+def test_iris_as_a_pandas_table_with_another_prior(tmp_path):
     frame, labels = load_iris(return_X_y=True, as_frame=True)
     model = Classifier("gaussian").fit(frame, labels)
     by_series = model.predict_proba(frame, prior=pd.Series({0: 0.2, 1: 0.5, 2: 0.3}))
@@ -119,4 +123,8 @@ def test_iris_as_a_pandas_table_with_another_prior():
     empirical = Classifier("gaussian").fit(frame[20:], labels[20:])
     assert_allclose(uniform.predict_proba(frame, prior="empirical"), empirical.predict_proba(frame))
     # Classes that are not named share the rest as in the training data: 50 and 50 of 130.
-    assert_allclose(uniform._prior({0: 0.4}), [0.4, 0.3, 0.3])
+    assert_allclose(uniform._terms({0: 0.4})[0], [0.4, 0.3, 0.3])
+    uniform.save(tmp_path / "m.deciban")
+    again = Classifier.load(tmp_path / "m.deciban")
+    assert_allclose(again.predict_proba(frame), uniform.predict_proba(frame))
+    assert_allclose(again.predict_proba(frame, prior="empirical"), empirical.predict_proba(frame))

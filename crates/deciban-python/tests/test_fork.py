@@ -34,7 +34,7 @@ WORK = {
     "log_density": "model.log_density(X)",
     "mixed": "mixed.predict_proba(texts)",
     "sparse": "counts.predict_proba(words)",
-    "explain": "str(mixed.explain({name: cells[:500] for name, cells in texts.items()}))",
+    "explain": "[str(ledger) for ledger in mixed.explain({name: cells[:500] for name, cells in texts.items()})]",
     "fit": "Classifier('gaussian', n_jobs=jobs).fit(X, y).predict_proba(X)",
     "logistic": "Classifier('logistic', n_jobs=jobs).fit(X, y).predict_proba(X)",
     "merge": "Classifier('gaussian', n_jobs=jobs).fit(X, y).merge(model).predict_proba(X)",

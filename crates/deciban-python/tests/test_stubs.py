@@ -84,12 +84,12 @@ def compare_class(stub, real_class):
 def test_there_are_stubs():
     expected = {name for name in deciban.__all__ if inspect.ismodule(getattr(deciban, name))} | {"plot", "sklearn"}
     found = {module_name(path) for path in STUBS}
-    assert {f"deciban.{name}" for name in expected} | {"deciban", "deciban._core", "deciban._classifier"} == found
+    assert {f"deciban.{name}" for name in expected} | {"deciban", "deciban._core", "deciban._classifier", "deciban._ledger"} == found
     assert (PACKAGE / "py.typed").exists()
     # What stubs import is there wherever the package is: NumPy, and scikit-learn for its drop-ins.
     for path in STUBS:
         roots = {n.split(".")[0] for node in ast.walk(ast.parse(path.read_text())) for n in imported(node)}
-        assert roots <= {"collections", "os", "typing", "numpy", "sklearn", ""}, path
+        assert roots <= {"collections", "dataclasses", "os", "typing", "numpy", "sklearn", ""}, path
 
 
 def imported(node):

@@ -1,8 +1,10 @@
 //! Ledgers of rows: what `explain` prints and `plot --kind ledger` draws.
 
+use std::sync::atomic::AtomicBool;
+
 use deciban::data::{Batch, Schema};
 use deciban::evidence::decibans;
-use deciban::explain::{Entry, Order, explain};
+use deciban::explain::{Entry, Order, explain_until};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -89,19 +91,24 @@ pub struct Explaining<'a> {
 impl Explaining<'_> {
     /// The ledgers of the rows of a batch that are asked for.
     pub fn explain(&self, batch: &Batch<'_>) -> Result<Vec<Ledger>> {
+        self.explain_until(batch, &AtomicBool::new(false))
+    }
+
+    /// The same, but soon after `stop` turns true it ends, with [`Error::Interrupted`].
+    pub fn explain_until(&self, batch: &Batch<'_>, stop: &AtomicBool) -> Result<Vec<Ledger>> {
         if self.rows.is_empty() {
-            return self.part(batch);
+            return self.part(batch, stop);
         }
         let wanted = (0..batch.rows()).filter(|&row| self.rows.contains(&(batch.row_number(row) + 1)));
         let mut all = Vec::new();
         for row in wanted {
-            all.extend(self.part(&batch.slice(row..row + 1))?);
+            all.extend(self.part(&batch.slice(row..row + 1), stop)?);
         }
         Ok(all)
     }
 
-    fn part(&self, batch: &Batch<'_>) -> Result<Vec<Ledger>> {
-        let explanations = explain(self.model, batch, self.order)?;
+    fn part(&self, batch: &Batch<'_>, stop: &AtomicBool) -> Result<Vec<Ledger>> {
+        let explanations = explain_until(self.model, batch, self.order, stop)?;
         let posterior = self.model.evidence(batch)?.posterior(&self.prior);
         let classes = self.model.schema().classes();
         let row = |(i, explanation): (usize, deciban::explain::Explanation)| {

@@ -1,35 +1,58 @@
-"""Prior, costs and reject as users give them, for the classes of a model."""
+"""Prior, costs and reject as users give them, as the JSON that the use layer understands. What they mean is said
+there, for the program, too.
+"""
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
-from ._labels import array_of
+from ._labels import array_of, level_name
 
 
-def pairs(prior) -> dict | None:
-    """A mapping from labels: a dictionary or a Series."""
-    if hasattr(prior, "items") and hasattr(prior, "keys"):
-        return dict(prior.items())
-    return None
+def application(classes: list, prior=None, costs=None, reject=None) -> str:
+    """An application to these classes, as JSON."""
+    told = {"prior": prior_of(prior), "costs": costs_of(costs, classes)}
+    if reject is not None:
+        told["reject"] = finite(reject, "reject: the cost")
+    return json.dumps(told)
 
 
-def resolve_prior(prior, labels: list, own: list[float], empirical: list[float]) -> list[float]:
-    """A probability of each class. Classes that are not named share the rest in their empirical proportion."""
-    k = len(labels)
-    if prior is None:
-        return own
-    if isinstance(prior, str):
-        if prior not in ("uniform", "empirical"):
-            raise ValueError(f"prior: give 'uniform', 'empirical', an array or a mapping from labels, not {prior!r}")
-        return [1 / k] * k if prior == "uniform" else empirical
-    given = pairs(prior)
-    if given is None:
-        return np.asarray(array_of(prior), dtype=np.float64).ravel().tolist()
-    strange = [label for label in given if label not in labels]
-    if strange:
-        raise ValueError(f"prior: there is no class {strange[0]!r}, only {labels}")
-    rest = 1 - sum(float(p) for p in given.values())
-    open_share = sum(p for label, p in zip(labels, empirical) if label not in given)
-    share = rest / open_share if rest > 0 and open_share > 0 else 0.0
-    return [float(given[label]) if label in given else share * p for label, p in zip(labels, empirical)]
+def finite(value, what: str) -> float:
+    """A number that is one."""
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{what} {number} is not a finite number")
+    return number
+
+
+def items_of(mapping) -> list | None:
+    """The pairs of a dictionary or a Series."""
+    return list(mapping.items()) if hasattr(mapping, "items") and hasattr(mapping, "keys") else None
+
+
+def prior_of(prior):
+    """A name, probabilities by class, or a list of them."""
+    if prior is None or isinstance(prior, str):
+        return prior
+    pairs = items_of(prior)
+    if pairs is not None:
+        return {level_name(label): finite(p, "prior: the probability") for label, p in pairs}
+    return [finite(p, "prior: the probability") for p in np.asarray(array_of(prior), dtype=np.float64).ravel()]
+
+
+def costs_of(costs, classes: list):
+    """Costs by (true, decided), or a matrix with a row for each action; the actions are the classes."""
+    if costs is None or isinstance(costs, str):
+        return costs
+    pairs = items_of(costs)
+    if pairs is not None:
+        return [
+            {"true": level_name(true), "decided": level_name(decided), "cost": finite(cost, "costs: the cost")}
+            for (true, decided), cost in pairs
+        ]
+    names, matrix = [level_name(label) for label in classes], np.asarray(costs, dtype=np.float64)
+    if matrix.shape != (len(names), len(names)):
+        raise ValueError(f"costs: a row and a column for each of {len(names)} classes are needed, not {matrix.shape}")
+    return {"actions": names, "classes": names, "costs": [[finite(cost, "costs: the cost") for cost in row] for row in matrix]}

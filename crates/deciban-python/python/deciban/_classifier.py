@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
+import json
 import warnings
 
 import numpy as np
 
 from . import _application, _columns, _core, _frame, _labels, _options
 from ._estimator import Estimator, NotFittedError, available_if, not_fitted
-from .decide import cost_matrix
+from ._ledger import Description, Evaluation, Ledger, Line
 
 __all__ = ["Classifier", "NotFittedError"]
 
@@ -395,10 +395,10 @@ class Classifier(Estimator):
             The rows, as in `evidence`.
         prior : {"empirical", "uniform"}, array-like, dict or Series, optional
             The prior of this prediction; by default that of the constructor.
-        costs : dict or array-like, optional
+        costs : dict, array-like or str, optional
             A dictionary from (true, decided) to the cost of taking a row of the first class for one of the second;
-            pairs that are not named cost 1, and right decisions 0. Or a matrix with a row for each action and a column
-            for each class. By default every mistake costs 1.
+            pairs that are not named cost 1, and right decisions 0. Or a matrix with a row for each decision and a column
+            for each class, or a text such as "ill>well=50". By default every mistake costs 1.
         reject : float, optional
             The cost of not deciding, which gives "reject".
 
@@ -416,9 +416,11 @@ class Classifier(Estimator):
         >>> model.decide([[1.0], [2.9]], reject=0.1).tolist()
         ['ill', 'reject']
         """
-        matrix, actions = cost_matrix(self.classes_.tolist(), costs, reject)
-        chosen, _ = _core.decide(self.evidence(X), self._prior(prior), matrix)
-        names = np.array(actions, dtype=self.classes_.dtype if reject is None else object)
+        prior, matrix, actions = self._terms(prior, costs, reject)
+        chosen, _ = _core.decide(self.evidence(X), prior, matrix)
+        known = set(self._labels)
+        names = [self._labels[action] if action in known else action for action in actions]
+        names = np.array(names, dtype=self.classes_.dtype if known.issuperset(actions) else object)
         return _undefined_as_none(names[np.maximum(chosen, 0).astype(int)], chosen < 0)
 
     def score(self, X, y, sample_weight=None, prior=None):
@@ -449,35 +451,128 @@ class Classifier(Estimator):
             raise ValueError("only generative models without a calibration have densities of rows")
         return _core.log_density(self.evidence(X), self._prior(prior))
 
-    def explain(self, X):
-        """What each feature of each row says.
+    def explain(self, X, prior=None, between=None, order="average"):
+        """What each feature of each row says, as ledgers in decibans that add up.
 
         Parameters
         ----------
         X
             The rows, as in `evidence`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior; by default that of the constructor.
+        between : label or pair of labels, optional
+            The first class over the second, or one class over all others. By default the most probable class of each
+            row over the next.
+        order : {"average", "file"}, default "average"
+            How columns that are modelled jointly share what they say: averaged over all orders, or each given those
+            before it in the table.
 
         Returns
         -------
-        list of list of dict
-            For each row its features, with `name`, `value`, `missing` and `evidence`, an array of nats per class. They
-            add up to the evidence, but for what all classes share.
+        list of Ledger
+            One for each row. `print` shows it as a table with bars, a notebook as HTML; `to_frame` gives a data frame.
 
         Examples
         --------
         >>> from deciban import Classifier
         >>> model = Classifier("naive-bayes").fit({"fur": ["red", "red", "black", "red"]}, list("ccdd"))
-        >>> [(entry["name"], entry["value"]) for entry in model.explain({"fur": ["black"]})[0]]
-        [('fur', 'black')]
+        >>> ledger = model.explain({"fur": ["black"]}, between=("d", "c"))[0]
+        >>> print(ledger)
+        row 0: d over c, posterior 0.6667 and 0.3333
+          prior odds         +0.00  │
+          fur         black  +3.01  │████████████████████████
+          total              +3.01  │████████████████████████
         """
-        rows = self._fitted().explain(self._known(X), self.n_jobs)
-        entry = lambda name, value, evidence, missing: {  # noqa: E731
-            "name": name,
-            "value": value,
-            "evidence": np.array(evidence),
-            "missing": missing,
-        }
-        return [[entry(*told) for told in row] for row in rows]
+        classes = None
+        if between is not None:
+            pair = list(between) if isinstance(between, (tuple, list, np.ndarray)) else [between]
+            classes = [_labels.level_name(label) for label in pair]
+        model, table = self._fitted(), self._known(X)
+        rows = _core.explain(model, table, self._application(prior), classes, order, self.n_jobs)
+        label = lambda name: None if name is None else self._labels.get(name, name)  # noqa: E731
+        return [
+            Ledger(row, label(of), label(over), posterior, prior, [Line(*told) for told in features], missing, total, text.rstrip())
+            for row, of, over, posterior, prior, features, missing, total, text in rows
+        ]
+
+    def describe(self):
+        """The model written out, as ``deciban inspect`` prints it.
+
+        Returns
+        -------
+        Description
+            A text.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit({"x": [1.0, 2.0, 4.0, 6.0]}, list("aabb"))
+        >>> print(model.describe().splitlines()[0])
+        gaussian, covariance full, estimator ml
+        """
+        return Description(_core.description(self._fitted())[1])
+
+    def evaluate(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        prior=None,
+        costs=None,
+        reject=None,
+        positive=None,
+        intervals=False,
+        resamples=1000,
+        confidence=0.95,
+        seed=0,
+    ):
+        """How good the model is on rows whose class is known: all figures that ``deciban evaluate`` prints.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Labelled rows, as in `fit`. Labels that the model does not know are refused.
+        prior, costs, reject
+            As in `decide`.
+        positive : label, optional
+            Of two classes, the one of interest; the second by default.
+        intervals : bool, default False
+            Adds bootstrap intervals to all figures.
+        resamples : int, default 1000
+            The number of resamples of the bootstrap.
+        confidence : float, default 0.95
+            The probability that an interval should hold.
+        seed : int, default 0
+            The seed of the resamples.
+
+        Returns
+        -------
+        Evaluation
+            Figures by name, as in ``evaluation["cllr"]``; `print` shows them as tables.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], ["ill", "ill", "well", "well"])
+        >>> evaluation = model.evaluate([[1.5], [2.5], [4.5]], ["ill", "well", "well"])
+        >>> evaluation.details["confusion"], round(evaluation["error_rate"], 3)
+        ([[1.0, 0.0], [1.0, 1.0]], 0.333)
+        """
+        model, frame = self._fitted(), _frame.frame(X)
+        codes = _labels.codes_among(y, self.classes_, frame.rows)
+        core = self._core_table(frame, codes, _labels.weights(sample_weight, frame.rows))
+        which = 1
+        if positive is not None:
+            if len(self.classes_) != 2 or positive not in self.classes_.tolist():
+                raise ValueError(f"positive: give one of two classes, not {positive!r} of {self.classes_.tolist()}")
+            which = self.classes_.tolist().index(positive)
+        application = self._application(prior, costs, reject)
+        figures, details, text = _core.evaluate(
+            model, core, application, which, int(resamples) if intervals else None, confidence, seed, self.n_jobs
+        )
+        values = {name: value for name, value, _ in figures}
+        ends = {name: interval for name, _, interval in figures if interval is not None}
+        return Evaluation(values, ends, json.loads(details), text.rstrip())
 
     def sample(self, n, seed=0, prior=None):
         """New labelled rows of a generative model.
@@ -584,26 +679,14 @@ class Classifier(Estimator):
     def _summary(self):
         if not hasattr(self, "_model"):
             return ""
-        count = lambda n, what, many: f"{n} {what if n == 1 else many}"  # noqa: E731
-        best = f"{self.compared_[0][0]}; " if self.compared_ else ""
+        short, _, rows = _core.description(self._model)
+        count = lambda n, what, many: f"{n:g} {what if n == 1 else many}"  # noqa: E731
         columns = count(len(self._model.columns), "column", "columns")
-        return f"fitted: {best}{columns}, {count(len(self.classes_), 'class', 'classes')}"
+        classes = count(len(self.classes_), "class", "classes")
+        return f"{' '.join(short.split())}: {count(rows, 'row', 'rows')}, {columns}, {classes}"
 
     def _html(self):
-        if not hasattr(self, "_model"):
-            return ""
-        row = lambda *cells: "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"  # noqa: E731
-        table = lambda head, rows: (  # noqa: E731
-            "<table><thead><tr>" + "".join(f"<th>{name}</th>" for name in head) + f"</tr></thead>{''.join(rows)}</table>"
-        )
-        shown, columns = 20, self._model.columns
-        rows = [row(name, kind) for name, kind in columns[:shown]]
-        rows += [row(f"and {len(columns) - shown} more", "")] * (len(columns) > shown)
-        classes = [row(label, f"{p:.4g}") for label, p in list(zip(self.classes_.tolist(), self._model.default_prior))[:shown]]
-        classes += [row(f"and {len(self.classes_) - shown} more", "")] * (len(self.classes_) > shown)
-        compared = [row(name, f"{loss:.4f}") for name, loss in self.compared_[:shown]]
-        parts = [table(("column", "kind"), rows), table(("class", "prior"), classes)]
-        return "".join(parts + [table(("model", "log loss"), compared)] * bool(compared))
+        return self.describe()._repr_html_() if hasattr(self, "_model") else ""
 
     def _table(self, X, y, sample_weight, model):
         """Labelled rows; `model` has learned from others before."""
@@ -629,16 +712,19 @@ class Classifier(Estimator):
 
     def _known(self, X):
         """Rows to score."""
-        model, frame = self._fitted(), _frame.frame(X)
-        core = _core.Table(frame.rows)
+        self._fitted()
+        return self._core_table(_frame.frame(X))
+
+    def _core_table(self, frame, codes=None, weights=None):
+        """The columns that the model takes."""
+        core = _core.Table(frame.rows, codes, weights)
         core.read_with(**_options.reading(self.get_params()))
-        _columns.score(core, frame, model, _options.numbers(model.missing), getattr(self, "_seen", None))
+        _columns.score(core, frame, self._model, _options.numbers(self._model.missing), getattr(self, "_seen", None))
         return core
 
     def _learned(self, model, labels, keep_prior=False):
         classes = np.array([labels[name] for name in model.classes])
         self._model, self._labels, self.classes_ = model, dict(labels), classes
-        self._empirical = model.default_prior
         self.compared_ = model.compared
         if not keep_prior and not (isinstance(self.prior, str) and self.prior == "empirical"):
             self._model = model.with_prior(self._prior(self.prior))
@@ -655,10 +741,15 @@ class Classifier(Estimator):
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         return self
 
+    def _application(self, prior=None, costs=None, reject=None):
+        return _application.application(self.classes_.tolist(), prior, costs, reject)
+
+    def _terms(self, prior=None, costs=None, reject=None):
+        """The prior, the costs (actions × classes) and the names of the actions."""
+        return _core.resolve(self._fitted(), self._application(prior, costs, reject))
+
     def _prior(self, prior):
-        self._fitted()
-        own = self._model.default_prior
-        return _application.resolve_prior(prior, self.classes_.tolist(), own, self._empirical)
+        return self._fitted().default_prior if prior is None else self._terms(prior)[0]
 
 
 class UndefinedWarning(RuntimeWarning):

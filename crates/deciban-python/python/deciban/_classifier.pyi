@@ -5,11 +5,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._ledger import Description, Evaluation, Ledger
+
 _Self = TypeVar("_Self", bound="Classifier")
 _Floats = NDArray[np.float64]
 _Names = str | int | Sequence[str] | Sequence[int] | ArrayLike | None
 _Prior = Literal["empirical", "uniform"] | ArrayLike | Mapping[Any, float]
-_Costs = ArrayLike | Mapping[tuple[Any, Any], float]
+_Costs = str | ArrayLike | Mapping[tuple[Any, Any], float]
 
 class NotFittedError(ValueError, AttributeError): ...
 class UndefinedWarning(RuntimeWarning): ...
@@ -125,7 +127,24 @@ class Classifier:
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, prior: _Prior | None = None
     ) -> float: ...
     def log_density(self, X: Any, prior: _Prior | None = None) -> _Floats: ...
-    def explain(self, X: Any) -> list[list[dict[str, Any]]]: ...
+    def explain(
+        self, X: Any, prior: _Prior | None = None, between: Any = None, order: str = "average"
+    ) -> list[Ledger]: ...
+    def describe(self) -> Description: ...
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        prior: _Prior | None = None,
+        costs: _Costs | None = None,
+        reject: float | None = None,
+        positive: Any = None,
+        intervals: bool = False,
+        resamples: int = 1000,
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> Evaluation: ...
     def sample(
         self, n: int, seed: int = 0, prior: _Prior | None = None
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]: ...

@@ -64,6 +64,16 @@ def check_among(y, classes) -> None:
         raise ValueError(f"y has the label {strange[0]!r}, which is not among classes={sorted(known, key=str)}")
 
 
+def codes_among(y, classes: np.ndarray, rows: int) -> np.ndarray:
+    """Codes of labels that are all known."""
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    y = column_of(y, rows).tolist()
+    strange = next(((row, label) for row, label in enumerate(y) if label not in places), None)
+    if strange is not None:
+        raise ValueError(f"y: row {strange[0]} has the label {strange[1]!r}, and the model knows {classes.tolist()[:20]}")
+    return np.fromiter((places[label] for label in y), dtype=np.uint32, count=rows)
+
+
 def labels(y, rows: int) -> tuple[np.ndarray, dict]:
     """Codes of labels, and the labels by their names in ascending order; None and NaN are rows without one."""
     y = column_of(y, rows)

@@ -50,27 +50,6 @@ def threshold(prior, cost_miss=1.0, cost_false_alarm=1.0):
     return float(np.log(alarm / miss) + np.log1p(-prior) - np.log(prior))
 
 
-def cost_matrix(labels, costs=None, reject=None):
-    """Costs (actions × classes) and the labels of the actions. A mapping has (true, decided) as keys; by default the
-    right class costs 0 and others 1."""
-    k = len(labels)
-    matrix = 1.0 - np.eye(k)
-    if hasattr(costs, "items"):
-        for (true, decided), cost in costs.items():
-            for label in (true, decided):
-                if label not in labels:
-                    raise ValueError(f"costs: there is no class {label!r}, only {labels}")
-            matrix[labels.index(decided), labels.index(true)] = cost
-    elif costs is not None:
-        matrix = np.asarray(costs, dtype=np.float64)
-        if matrix.shape != (k, k):
-            raise ValueError(f"costs: a row and a column for each of {k} classes are needed, not {matrix.shape}")
-    actions = list(labels)
-    if reject is not None:
-        matrix, actions = np.vstack([matrix, np.full(k, float(reject))]), [*labels, "reject"]
-    return matrix.tolist(), actions
-
-
 def _evidence(evidence):
     evidence = np.ascontiguousarray(evidence, dtype=np.float64)
     if evidence.ndim != 2 or evidence.shape[1] == 0:

@@ -1,0 +1,31 @@
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+class Line(NamedTuple):
+    name: str
+    value: str
+    decibans: float
+
+@dataclass(frozen=True)
+class Ledger:
+    row: int
+    of: Any
+    over: Any
+    posterior: tuple[float, float]
+    prior: float
+    features: list[Line]
+    missing: list[str]
+    total: float
+    _text: str
+    def to_frame(self) -> Any: ...
+
+@dataclass(frozen=True)
+class Evaluation:
+    figures: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    details: dict[str, Any]
+    _text: str
+    def __getitem__(self, name: str) -> float: ...
+    def to_frame(self) -> Any: ...
+
+class Description(str): ...

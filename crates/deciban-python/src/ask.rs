@@ -1,0 +1,144 @@
+//! What people ask of a model, answered by the use layer (`deciban-tasks`): what a prior and costs mean, ledgers of
+//! rows, descriptions and evaluations.
+
+use std::sync::atomic::Ordering;
+
+use deciban::evaluate::{Application as TwoClasses, Bootstrap, Evaluation, Interval, Scored};
+use deciban::explain::Order;
+use deciban::learn::Classifier;
+use deciban::{Error, Result, Wording};
+use deciban_tasks::evaluation::Shown;
+use deciban_tasks::ledger::{Between, Explaining, Ledger};
+use deciban_tasks::{Application, Terms, describe};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::errors::raise;
+use crate::model::Model;
+use crate::table::Table;
+use crate::work;
+
+/// Rows that are explained between two looks at the stop flag.
+const ROWS: usize = 64;
+
+/// Lines of a ledger that are printed; the rest are summed up in one.
+const LINES: usize = 20;
+
+/// An application, as JSON, for the classes of a model.
+fn terms(model: &Model, application: &str) -> PyResult<(Application, Terms)> {
+    let wrong = |e: serde_json::Error| PyValueError::new_err(Wording::Keywords.apply(&e.to_string()));
+    // From a value, so that errors do not speak of lines and columns of a text that nobody has written.
+    let value: serde_json::Value = serde_json::from_str(application).map_err(wrong)?;
+    let application: Application = serde_json::from_value(value).map_err(wrong)?;
+    let terms = application.to_model(model.inner()).map_err(raise)?;
+    Ok((application, terms))
+}
+
+/// The prior, the costs (actions × classes) and the names of the actions.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn resolve(model: &Model, application: &str) -> PyResult<(Vec<f64>, Vec<Vec<f64>>, Vec<String>)> {
+    let (_, Terms { prior, costs, .. }) = terms(model, application)?;
+    let row = |action: usize| (0..costs.classes()).map(|class| costs.cost(action, class)).collect();
+    let matrix = (0..costs.actions().len()).map(row).collect();
+    Ok((prior.probabilities().to_vec(), matrix, costs.actions().to_vec()))
+}
+
+/// A model in a line, in full, and the weight of the rows that it has learned from.
+#[pyfunction]
+pub fn description(model: &Model) -> (String, String, f64) {
+    let model = model.inner();
+    (describe::in_short(model), describe::any(model), describe::rows(model))
+}
+
+/// Row, class, other class, their posteriors, prior, features (name, value, decibans), missing columns, total, text.
+type Told = (u64, String, Option<String>, (f64, f64), f64, Vec<(String, String, f64)>, Vec<String>, f64, String);
+
+/// The ledgers of rows, counted from 0, in decibans.
+#[pyfunction]
+#[pyo3(signature = (model, table, application, between=None, order="average", n_jobs=None))]
+pub fn explain(
+    py: Python<'_>,
+    model: &Model,
+    table: PyRef<'_, Table>,
+    application: &str,
+    between: Option<Vec<String>>,
+    order: &str,
+    n_jobs: Option<isize>,
+) -> PyResult<Vec<Told>> {
+    let (_, Terms { prior, .. }) = terms(model, application)?;
+    let model = model.inner();
+    let between = Between::named(between.as_deref(), model.schema(), "between").map_err(raise)?;
+    let found = Order::ALL.iter().find(|(name, _)| *name == order);
+    let order = found.ok_or_else(|| PyValueError::new_err("order: give \"average\" or \"file\""))?.1;
+    let explaining = Explaining { model, prior, between, order, rows: Vec::new() };
+    let batch = table.batch()?;
+    let parts = work::run(py, n_jobs, |stop| {
+        let starts: Vec<usize> = (0..batch.rows()).step_by(ROWS).collect();
+        let part = |start: usize| match stop.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => explaining.explain_until(&batch.slice(start..(start + ROWS).min(batch.rows())), stop),
+        };
+        starts.into_par_iter().map(part).collect::<Vec<Result<_>>>().into_iter().collect::<Result<Vec<_>>>()
+    })?;
+    let mut rows = Vec::with_capacity(batch.rows());
+    for part in parts {
+        py.check_signals()?;
+        rows.extend(part.into_iter().map(told));
+    }
+    Ok(rows)
+}
+
+fn told(mut ledger: Ledger) -> Told {
+    ledger.row -= 1;
+    let text = ledger.text(LINES);
+    let features = ledger.features.into_iter().map(|line| (line.name, line.value, line.decibans)).collect();
+    let [of, over] = ledger.posterior;
+    (ledger.row, ledger.of, ledger.over, (of, over), ledger.prior, features, ledger.missing, ledger.total, text)
+}
+
+/// Name, value and interval of a figure.
+type Figured = (String, f64, Option<(f64, f64)>);
+
+/// All figures of labelled rows, the same as JSON, and as text. `positive` is the class of interest of two.
+#[pyfunction]
+#[pyo3(signature = (model, table, application, positive=1, resamples=None, confidence=0.95, seed=0, n_jobs=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn evaluate(
+    py: Python<'_>,
+    model: &Model,
+    table: PyRef<'_, Table>,
+    application: &str,
+    positive: usize,
+    resamples: Option<usize>,
+    confidence: f64,
+    seed: u64,
+    n_jobs: Option<isize>,
+) -> PyResult<(Vec<Figured>, String, String)> {
+    if resamples == Some(0) || !(confidence > 0.0 && confidence < 1.0) {
+        return Err(PyValueError::new_err("give at least one resample, and a confidence between 0 and 1"));
+    }
+    let (application, Terms { prior, costs, .. }) = terms(model, application)?;
+    let (model, batch) = (model.inner(), table.batch()?);
+    let bootstrap = resamples.map(|resamples| Bootstrap { resamples, confidence, seed });
+    work::run(py, n_jobs, |_| {
+        let classes = model.schema().classes();
+        let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
+        let (evidence, weights) = (model.evidence(&batch)?, batch.row_weights());
+        let mut evaluation = Evaluation::new(classes, &costs);
+        evaluation.observe(&evidence.posterior(&prior), labels, weights, &costs)?;
+        let mut rows = Scored::new(classes.len())?;
+        rows.append(&evidence, labels, weights)?;
+        let figures = rows.figures(classes, &prior, &costs, positive, bootstrap.as_ref())?;
+        let two = (classes.len() == 2).then(|| {
+            let decides = TwoClasses::of(&prior, &costs, positive).ok();
+            (classes[positive].clone(), classes[1 - positive].clone(), decides)
+        });
+        let costs = application.has_costs();
+        let shown = Shown { evaluation: &evaluation, figures: &figures, prior: &prior, costs, two, confidence };
+        let (json, text) = (shown.json().to_string(), shown.text());
+        let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
+        Ok((figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
+    })
+}
