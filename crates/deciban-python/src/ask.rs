@@ -3,13 +3,13 @@
 
 use std::sync::atomic::Ordering;
 
-use deciban::evaluate::{Application as TwoClasses, Bootstrap, Evaluation, Interval, Scored};
+use deciban::engine::Memory;
+use deciban::evaluate::{Bootstrap, Interval};
 use deciban::explain::Order;
 use deciban::learn::Classifier;
 use deciban::{Error, Result, Wording};
-use deciban_tasks::evaluation::Shown;
 use deciban_tasks::ledger::{Between, Explaining, Ledger};
-use deciban_tasks::{Application, Terms, describe};
+use deciban_tasks::{Application, Evaluating, Terms, describe};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -25,21 +25,24 @@ const ROWS: usize = 64;
 /// Lines of a ledger that are printed; the rest are summed up in one.
 const LINES: usize = 20;
 
-/// An application, as JSON, for the classes of a model.
-fn terms(model: &Model, application: &str) -> PyResult<(Application, Terms)> {
+/// An application, from JSON.
+fn parsed(application: &str) -> PyResult<Application> {
     let wrong = |e: serde_json::Error| PyValueError::new_err(Wording::Keywords.apply(&e.to_string()));
     // From a value, so that errors do not speak of lines and columns of a text that nobody has written.
     let value: serde_json::Value = serde_json::from_str(application).map_err(wrong)?;
-    let application: Application = serde_json::from_value(value).map_err(wrong)?;
-    let terms = application.to_model(model.inner()).map_err(raise)?;
-    Ok((application, terms))
+    serde_json::from_value(value).map_err(wrong)
+}
+
+/// What an application means for the classes of a model.
+fn terms(model: &Model, application: &str) -> PyResult<Terms> {
+    parsed(application)?.to_model(model.inner()).map_err(raise)
 }
 
 /// The prior, the costs (actions × classes) and the names of the actions.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn resolve(model: &Model, application: &str) -> PyResult<(Vec<f64>, Vec<Vec<f64>>, Vec<String>)> {
-    let (_, Terms { prior, costs, .. }) = terms(model, application)?;
+    let Terms { prior, costs, .. } = terms(model, application)?;
     let row = |action: usize| (0..costs.classes()).map(|class| costs.cost(action, class)).collect();
     let matrix = (0..costs.actions().len()).map(row).collect();
     Ok((prior.probabilities().to_vec(), matrix, costs.actions().to_vec()))
@@ -67,7 +70,7 @@ pub fn explain(
     order: &str,
     n_jobs: Option<isize>,
 ) -> PyResult<Vec<Told>> {
-    let (_, Terms { prior, .. }) = terms(model, application)?;
+    let Terms { prior, .. } = terms(model, application)?;
     let model = model.inner();
     let between = Between::named(between.as_deref(), model.schema(), "between").map_err(raise)?;
     let found = Order::ALL.iter().find(|(name, _)| *name == order);
@@ -103,14 +106,14 @@ type Figured = (String, f64, Option<(f64, f64)>);
 
 /// All figures of labelled rows, the same as JSON, and as text. `positive` is the class of interest of two.
 #[pyfunction]
-#[pyo3(signature = (model, table, application, positive=1, resamples=None, confidence=0.95, seed=0, n_jobs=None))]
+#[pyo3(signature = (model, table, application, positive=None, resamples=None, confidence=0.95, seed=0, n_jobs=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn evaluate(
     py: Python<'_>,
     model: &Model,
     table: PyRef<'_, Table>,
     application: &str,
-    positive: usize,
+    positive: Option<String>,
     resamples: Option<usize>,
     confidence: f64,
     seed: u64,
@@ -119,26 +122,22 @@ pub fn evaluate(
     if resamples == Some(0) || !(confidence > 0.0 && confidence < 1.0) {
         return Err(PyValueError::new_err("give at least one resample, and a confidence between 0 and 1"));
     }
-    let (application, Terms { prior, costs, .. }) = terms(model, application)?;
+    let application = parsed(application)?;
     let (model, batch) = (model.inner(), table.batch()?);
     let bootstrap = resamples.map(|resamples| Bootstrap { resamples, confidence, seed });
-    work::run(py, n_jobs, |_| {
-        let classes = model.schema().classes();
-        let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
-        let (evidence, weights) = (model.evidence(&batch)?, batch.row_weights());
-        let mut evaluation = Evaluation::new(classes, &costs);
-        evaluation.observe(&evidence.posterior(&prior), labels, weights, &costs)?;
-        let mut rows = Scored::new(classes.len())?;
-        rows.append(&evidence, labels, weights)?;
-        let figures = rows.figures(classes, &prior, &costs, positive, bootstrap.as_ref())?;
-        let two = (classes.len() == 2).then(|| {
-            let decides = TwoClasses::of(&prior, &costs, positive).ok();
-            (classes[positive].clone(), classes[1 - positive].clone(), decides)
-        });
-        let costs = application.has_costs();
-        let shown = Shown { evaluation: &evaluation, figures: &figures, prior: &prior, costs, two, confidence };
-        let (json, text) = (shown.json().to_string(), shown.text());
+    // The rows are in memory, and so may be their evidence.
+    let request = Evaluating { application, positive, bootstrap, memory: usize::MAX };
+    work::run(py, n_jobs, |stop| {
+        let rows = Memory::new(model.schema().clone(), batch)?.stopped_by(stop);
+        let found = deciban_tasks::evaluate(model, &rows, &request)?;
+        let (json, text) = (found.json().to_string(), found.text());
         let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
-        Ok((figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
+        Ok((found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
     })
+}
+
+/// Runs the program `deciban` with these arguments, the first of which is its name, and returns its exit code.
+#[pyfunction]
+pub fn program(py: Python<'_>, args: Vec<std::ffi::OsString>) -> i32 {
+    py.detach(|| deciban_cli::run(args))
 }

@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::array::all_finite;
     #[pymodule_export]
-    use super::ask::{description, evaluate, explain, resolve};
+    use super::ask::{description, evaluate, explain, program, resolve};
     #[pymodule_export]
     use super::column::{Column, arrow_columns};
     #[pymodule_export]

@@ -3,15 +3,16 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use deciban::calibrate::Method;
 use deciban::data::{Column, Schema, Value};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::Memory;
 use deciban::learn::options::{GENERATIVE, TEXTS, takers};
 use deciban::learn::{self, Classifier, Options, Seen, Statistics};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, CrossValidation, Folds, grid};
-use deciban::{Error, Result};
+use deciban::{Error, Result, Wording};
 use deciban_data::Known;
+use deciban_tasks::{Learned, Learning, Remark, Weight};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
@@ -20,9 +21,6 @@ use crate::array::Array;
 use crate::errors::raise;
 use crate::table::Table;
 use crate::work;
-
-/// More rows than this are too many for `auto` to try models that need many passes.
-const MOST_ITERATED: usize = 200_000;
 
 /// Rows that are scored between two looks at the stop flag.
 const ROWS: usize = 1 << 13;
@@ -38,6 +36,8 @@ pub struct Model {
     source: Option<Source>,
     /// What `auto` has compared: names and log losses, the best first.
     compared: Vec<(String, f64)>,
+    /// What a person should know about the fit, and whether each is a warning.
+    remarks: Vec<(bool, String)>,
     /// The levels and words of its columns, made when rows are first read for it.
     known: OnceLock<Vec<Known>>,
 }
@@ -62,35 +62,19 @@ impl Source {
     }
 }
 
-fn fit(engine: &Memory<'_>, rows: usize, name: &str, options: Options) -> Result<Model> {
-    let schema = engine.schema()?;
-    let kind = if name == "auto" { options.names_model()? } else { Some(name) };
-    let Some(kind) = kind else { return compare(engine, rows, &schema, &options) };
-    let profiles = engine.profiles()?;
-    let seen = Seen::Rows(&profiles);
-    if GENERATIVE.contains(&kind) {
-        let learner = options.generative(kind, schema.columns(), seen)?;
-        let statistics = learner.statistics(engine)?;
-        let model = learn::Model::Generative(learner.fit(&statistics)?);
-        let source = Some(Source { kind: kind.into(), options, statistics });
-        return Ok(Model::new(model, source, Vec::new()));
-    }
-    let recipe = options.recipe(kind, schema.columns(), seen)?;
-    let model = Candidate { name: kind.into(), recipe }.learn(engine)?;
-    Ok(Model::new(model, None, Vec::new()))
-}
-
-fn compare(engine: &Memory<'_>, rows: usize, schema: &Schema, options: &Options) -> Result<Model> {
-    let mut candidates = grid::quick(engine)?;
-    if rows > MOST_ITERATED {
-        candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
-    }
-    let folds = Folds::stratified(engine, options.auto_folds()?, options.seed)?;
-    let comparison = CrossValidation::new(folds).calibrated(2).run(engine, &candidates)?;
-    let compared = comparison.ranked().iter().map(|o| (o.name.clone(), o.sums.log_loss())).collect();
-    let best = comparison.ranked().first().ok_or_else(|| Error::Schema("no model fits these rows".into()))?;
-    let model = comparison.refit(best, &candidates, engine)?;
-    Ok(Model::new(model, None, compared))
+/// Learns as the program does.
+fn fit(engine: &mut Memory<'_>, name: &str, options: Options, calibrate: Option<Method>) -> Result<Model> {
+    // Python has put the classes in order.
+    let sort_classes = false;
+    let request = Learning { model: name.into(), options, calibrate, sort_classes, ..Learning::default() };
+    let Learned { model, kind, statistics, comparison, remarks, .. } = deciban_tasks::learn(&request, engine)?;
+    let ranked = comparison.iter().flat_map(|comparison| comparison.ranked());
+    let compared = ranked.map(|outcome| (outcome.name.clone(), outcome.sums.log_loss())).collect();
+    let adds = GENERATIVE.contains(&kind.as_str()) && calibrate.is_none();
+    let options = request.options;
+    let source = statistics.filter(|_| adds).map(|statistics| Source { kind, options, statistics });
+    let remark = |remark: Remark| (remark.weight == Weight::Warning, remark.message(Wording::Keywords));
+    Ok(Model { remarks: remarks.into_iter().map(remark).collect(), ..Model::new(model, source, compared) })
 }
 
 /// The options of a JSON object, all of which the model must take.
@@ -111,7 +95,7 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
 
 impl Model {
     fn new(model: learn::Model, source: Option<Source>, compared: Vec<(String, f64)>) -> Self {
-        Model { model, source, compared, known: OnceLock::new() }
+        Model { model, source, compared, remarks: Vec::new(), known: OnceLock::new() }
     }
 
     /// The model of the library.
@@ -168,7 +152,8 @@ impl Model {
 impl Model {
     /// Learns from a table whose classes have these names; `options` is a JSON object.
     #[staticmethod]
-    #[pyo3(signature = (table, classes, name, options, target="y", n_jobs=None))]
+    #[pyo3(signature = (table, classes, name, options, target="y", calibrate=None, n_jobs=None))]
+    #[allow(clippy::too_many_arguments)]
     fn fit(
         py: Python<'_>,
         table: PyRef<'_, Table>,
@@ -176,11 +161,18 @@ impl Model {
         name: &str,
         options: &str,
         target: &str,
+        calibrate: Option<&str>,
         n_jobs: Option<isize>,
     ) -> PyResult<Self> {
         let options = parse(name, options)?;
-        let (schema, batch, rows) = (table.named_schema(target, classes)?, table.batch()?, table.rows());
-        work::run(py, n_jobs, |stop| fit(&Memory::new(schema, batch)?.stopped_by(stop), rows, name, options))
+        let method = |name: &str| {
+            let found = Method::ALL.iter().find(|(known, _)| *known == name).map(|(_, method)| *method);
+            let known = Method::ALL.map(|(name, _)| name).join(", ");
+            found.ok_or_else(|| PyValueError::new_err(format!("calibrate: there is no `{name}`, only {known}")))
+        };
+        let calibrate = calibrate.map(method).transpose()?;
+        let (schema, batch) = (table.named_schema(target, classes)?, table.batch()?);
+        work::run(py, n_jobs, |stop| fit(&mut Memory::new(schema, batch)?.stopped_by(stop), name, options, calibrate))
     }
 
     /// The model with further rows, whose classes may be new.
@@ -226,6 +218,12 @@ impl Model {
     #[getter]
     fn compared(&self) -> Vec<(String, f64)> {
         self.compared.clone()
+    }
+
+    /// What a person should know about the fit, and whether each is a warning.
+    #[getter]
+    fn remarks(&self) -> Vec<(bool, String)> {
+        self.remarks.clone()
     }
 
     /// Name and kind of each column.

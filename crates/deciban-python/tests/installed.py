@@ -47,3 +47,11 @@ assert not {"sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
 
 wanting = subprocess.run([sys.executable, "-I", "-c", "import deciban.sklearn"], capture_output=True, text=True)
 assert "pip install scikit-learn" in wanting.stderr, wanting.stderr
+
+# The program comes with the package, as a script and as a module.
+script = Path(sys.executable).with_name("deciban")
+for command in ([script], [sys.executable, "-I", "-m", "deciban"]):
+    told = subprocess.run([*command, "--version"], capture_output=True, text=True)
+    assert told.stdout.split() == ["deciban", deciban.__version__], told
+    wrong = subprocess.run([*command, "predict", "/nowhere.deciban", "x.csv"], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "/nowhere.deciban" in wrong.stderr, wrong

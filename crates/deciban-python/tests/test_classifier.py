@@ -222,6 +222,16 @@ def test_evaluation_and_description():
     assert described.startswith("gaussian, covariance tied") and repr(described) == str(described)
 
 
+def test_calibration_is_part_of_the_model():
+    # The same column three times: naive Bayes counts it three times.
+    table = {name: X[:, 0] + 0.01 * RNG.normal(size=N) for name in "abc"}
+    plain, calibrated = (Classifier("naive-bayes", calibrate=method).fit(table, Y) for method in (None, "logistic"))
+    assert calibrated.evaluate(table, Y)["log_loss"] < plain.evaluate(table, Y)["log_loss"]
+    assert "calibrat" in repr(calibrated) and not hasattr(calibrated, "partial_fit")
+    with pytest.raises(ValueError, match="calibrate: there is no `none`"):
+        Classifier("naive-bayes", calibrate="none").fit(table, Y)
+
+
 def test_a_sample_has_the_distribution():
     cells, labels = Classifier("naive-bayes").fit({"a": X[:, 0], "job": JOB}, Y).sample(20_000, seed=5)
     assert abs(np.mean(labels == "yes") - np.mean(Y == "yes")) < 0.02

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,18 @@ def folder(tmp_path_factory):
     pl.from_pandas(table).write_csv(folder / "polars.csv")  # true and false
     table.astype({"from": "category"}).to_parquet(folder / "typed.parquet")  # flags and dates by type
     return folder
+
+
+def test_the_module_is_the_program(folder):
+    """``python -m deciban`` runs the same code."""
+    arguments = ["fit", "pandas.csv", "--target", "class", "--model", "naive-bayes", "-o", "module.deciban"]
+    done = subprocess.run([sys.executable, "-m", "deciban", *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run(folder, *arguments[:-1], "program.deciban")
+    shown = [run(folder, "inspect", name) for name in ("module.deciban", "program.deciban")]
+    assert shown[0] == shown[1]
+    usage = subprocess.run([sys.executable, "-m", "deciban", "fit"], capture_output=True, text=True)
+    assert usage.returncode == 2
 
 
 def by_class(model, scores):

@@ -19,7 +19,7 @@ GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "t
 
 
 def _adds_rows(classifier):
-    if classifier.model not in GENERATIVE:
+    if classifier.model not in GENERATIVE or classifier.calibrate is not None:
         named = ", ".join(map(repr, GENERATIVE))
         raise AttributeError(f"partial_fit: model={classifier.model!r} keeps no statistics to add rows to: give model= one of {named}")
 
@@ -40,6 +40,8 @@ class Classifier(Estimator):
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
         classes that it does not name share the rest as in the training data.
+    calibrate : {"logistic", "pav", "temperature", "beta"}, optional
+        Calibrates the evidence with the scores of cross-validation.
     n_jobs : int, optional
         The number of threads; all cores by default, and with -1.
     number, category, flag, count, text, ignore : str, int or list of them, optional
@@ -115,6 +117,8 @@ class Classifier(Estimator):
         Their names, where the table had names.
     compared_ : list of (str, float)
         What "auto" has compared: names and log losses, the best first.
+    remarks_ : list of str
+        Notes and warnings about the columns and the fit. Warnings are also given as Python warnings.
 
     Examples
     --------
@@ -132,6 +136,7 @@ class Classifier(Estimator):
         model="auto",
         *,
         prior="empirical",
+        calibrate=None,
         n_jobs=None,
         number=None,
         category=None,
@@ -174,6 +179,7 @@ class Classifier(Estimator):
     ):
         self.model = model
         self.prior = prior
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.number = number
         self.category = category
@@ -245,7 +251,11 @@ class Classifier(Estimator):
             raise TypeError(f"model must be a name such as 'gaussian', not {type(self.model).__name__}")
         table, labels, frame = self._table(X, y, sample_weight, None)
         name = "y" if getattr(y, "name", None) is None else str(y.name)
-        model = _core.Model.fit(table, list(labels), self.model, _options.learner(self.get_params()), name, self.n_jobs)
+        options = _options.learner(self.get_params())
+        model = _core.Model.fit(table, list(labels), self.model, options, name, self.calibrate, self.n_jobs)
+        for is_warning, message in model.remarks:
+            if is_warning:
+                warnings.warn(message, RemarkWarning, stacklevel=2)
         self._learned(model, labels)
         return self._saw(frame)
 
@@ -561,11 +571,7 @@ class Classifier(Estimator):
         model, frame = self._fitted(), _frame.frame(X)
         codes = _labels.codes_among(y, self.classes_, frame.rows)
         core = self._core_table(frame, codes, _labels.weights(sample_weight, frame.rows))
-        which = 1
-        if positive is not None:
-            if len(self.classes_) != 2 or positive not in self.classes_.tolist():
-                raise ValueError(f"positive: give one of two classes, not {positive!r} of {self.classes_.tolist()}")
-            which = self.classes_.tolist().index(positive)
+        which = None if positive is None else _labels.level_name(positive)
         application = self._application(prior, costs, reject)
         figures, details, text = _core.evaluate(
             model, core, application, which, int(resamples) if intervals else None, confidence, seed, self.n_jobs
@@ -726,6 +732,7 @@ class Classifier(Estimator):
         classes = np.array([labels[name] for name in model.classes])
         self._model, self._labels, self.classes_ = model, dict(labels), classes
         self.compared_ = model.compared
+        self.remarks_ = [message for _, message in model.remarks]
         if not keep_prior and not (isinstance(self.prior, str) and self.prior == "empirical"):
             self._model = model.with_prior(self._prior(self.prior))
         return self
@@ -750,6 +757,10 @@ class Classifier(Estimator):
 
     def _prior(self, prior):
         return self._fitted().default_prior if prior is None else self._terms(prior)[0]
+
+
+class RemarkWarning(UserWarning):
+    """What a person should know about the columns or the fit: something is likely to mislead."""
 
 
 class UndefinedWarning(RuntimeWarning):

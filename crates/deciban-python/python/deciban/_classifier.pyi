@@ -14,11 +14,13 @@ _Prior = Literal["empirical", "uniform"] | ArrayLike | Mapping[Any, float]
 _Costs = str | ArrayLike | Mapping[tuple[Any, Any], float]
 
 class NotFittedError(ValueError, AttributeError): ...
+class RemarkWarning(UserWarning): ...
 class UndefinedWarning(RuntimeWarning): ...
 
 class Classifier:
     model: str
     prior: _Prior
+    calibrate: str | None
     n_jobs: int | None
     number: _Names
     category: _Names
@@ -62,12 +64,14 @@ class Classifier:
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     compared_: list[tuple[str, float]]
+    remarks_: list[str]
 
     def __init__(
         self,
         model: str = "auto",
         *,
         prior: _Prior = "empirical",
+        calibrate: str | None = None,
         n_jobs: int | None = None,
         number: _Names = None,
         category: _Names = None,
