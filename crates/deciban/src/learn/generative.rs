@@ -237,13 +237,35 @@ impl GenerativeModel {
         Ok(row)
     }
 
-    /// Scores a few rows into `out`, row after row.
-    fn score(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+    /// The evidence of some columns alone: only blocks that hold one of `columns` are scored, and all
+    /// other blocks are integrated out. This is also how a text is left out: a row cannot say that its
+    /// text is missing, and an empty text is evidence of its own. The other columns of a scored block
+    /// count unless their cells are missing.
+    pub fn evidence_of(&self, columns: &[usize], x: &Batch<'_>) -> Result<Evidence> {
+        let holds = |b: &FittedBlock| b.block.columns.iter().any(|c| columns.contains(c));
+        evidence_of(x, self.schema(), |out| self.score(holds, x, out))
+    }
+
+    /// Scores rows by some of the blocks into `out`, row after row.
+    fn score(&self, takes: impl Fn(&FittedBlock) -> bool + Sync, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
+        // A tile and its copies fit the second-level cache.
+        let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
+        score_in_tiles(x, self.schema(), tile, out, |rows, out| self.score_tile(&takes, x, rows, out))
+    }
+
+    /// Scores a few rows.
+    fn score_tile(
+        &self,
+        takes: impl Fn(&FittedBlock) -> bool,
+        x: &Batch<'_>,
+        rows: std::ops::Range<usize>,
+        out: &mut [f64],
+    ) -> Result<()> {
         let classes = self.schema().classes().len();
         let mut scores = Tile::default();
         scores.resize(rows.len(), classes);
         scores.data_mut().fill(0.0);
-        for FittedBlock { block, density } in &self.blocks {
+        for FittedBlock { block, density } in self.blocks.iter().filter(|block| takes(block)) {
             block.with_cells(x, Rows::Range(rows.clone()), |cells, log_jacobian| {
                 density.add_log_density(cells, &block.names, &mut scores)?;
                 if !log_jacobian.is_empty() {
@@ -277,9 +299,7 @@ impl Classifier for GenerativeModel {
     }
 
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        // A tile and its copies fit the second-level cache.
-        let tile = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
-        score_in_tiles(x, self.schema(), tile, out, |rows, out| self.score(x, rows, out))
+        self.score(|_| true, x, out)
     }
 }
 
