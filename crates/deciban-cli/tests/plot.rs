@@ -270,3 +270,84 @@ fn a_column_that_parts_two_classes_tells_one_bit() {
     let page = drawn(&folder, "two.html");
     assert!(page.contains("bits about the class: apart first with 1"), "{}", page.matches("first with").count());
 }
+
+/// Issue: with 26 classes, 12 were shown without a word, several in the same colour.
+#[test]
+fn reports_of_many_classes_say_how_many_they_show() {
+    let folder = Folder::new();
+    let mut rows = String::from("x,y,n,letter\n");
+    for i in 0..26 * 12 {
+        let (class, row) = (i % 26, i / 26);
+        // Clouds of twelve rows around the places of a grid, the later letters wider.
+        let (dx, dy) = ((row * 5 % 12) as f64 - 5.5, (row * 7 % 12) as f64 - 5.5);
+        let wide = 0.04 + 0.006 * class as f64;
+        let (x, y) = ((class % 6) as f64 + wide * dx, (class / 6) as f64 + wide * dy);
+        rows += &format!("{x:.2},{y:.2},{},{}\n", (row * row + class) % 7, char::from(b'A' + class as u8));
+    }
+    folder.write("letters.csv", rows);
+    folder.ok(&["fit", "letters.csv", "-t", "letter", "--covariance", "diagonal", "-o", "letters.deciban"]);
+    folder.ok(&["evaluate", "letters.deciban", "letters.csv", "--report", "letters.html"]);
+    let page = drawn(&folder, "letters.html");
+    for part in [
+        "ROC: each class against the rest",
+        "in colour: the 6 classes with the lowest AUC",
+        "20 others",
+        "Bayes error: the 12 hardest of 26 classes, each against the rest",
+        "Densities of the most telling columns: 6 of 26 classes, those with the lowest AUC",
+    ] {
+        assert!(page.contains(part), "the page lacks {part}");
+    }
+    let draw = |args: &[&str]| {
+        folder.ok(&[&["plot", "letters.deciban", "letters.csv", "-o", "letters.svg", "--kind"], args].concat());
+        drawn(&folder, "letters.svg")
+    };
+    // Each region has its name, and one column says that it shows some classes.
+    let regions = draw(&["regions", "--columns", "x,y"]);
+    assert!(('A'..='Z').all(|c| regions.matches(&format!(">{c}</text>")).count() == 1));
+    assert!(draw(&["densities", "--columns", "x"]).contains("6 of 26 classes, those with the lowest AUC"));
+    assert!(draw(&["posterior", "--columns", "x,y", "--class", "C"]).contains(">other classes</text>"));
+}
+
+/// Issue: the ledger of a row that makes a class impossible was an empty picture.
+#[test]
+fn the_ledger_of_an_impossible_class_has_arrows() {
+    let folder = Folder::new();
+    let rows =
+        "fur,kg,cat\nshort,4.1,siamese\nshort,3.6,siamese\nlong,4.4,siamese\nlong,4.0,persian\nlong,5.2,persian\n";
+    folder.write("cats.csv", rows);
+    let fit = ["fit", "cats.csv", "-t", "cat", "--model", "naive-bayes", "--pseudo-count", "0", "-o", "cats.deciban"];
+    folder.ok(&fit);
+    folder.ok(&["plot", "cats.deciban", "cats.csv", "--kind", "ledger", "--row", "1", "-o", "cats.svg"]);
+    let svg = drawn(&folder, "cats.svg");
+    // The fur and the total.
+    assert_eq!(svg.matches(">+∞</text>").count(), 2);
+    assert!(svg.contains("kg  4.1"));
+}
+
+/// Issue: densities of a table with a text column were those of rows with an empty text.
+#[test]
+fn densities_beside_a_text_are_those_without_it() {
+    let folder = Folder::new();
+    let mut rows = String::from("fur,kg,words,cat\n");
+    for (fur, kg, words, cat) in [
+        ("short", 4.1, "purr purr", "siamese"),
+        ("short", 3.6, "meow", "siamese"),
+        ("long", 4.4, "meow meow", "siamese"),
+        ("long", 4.0, "sleep", "persian"),
+        ("long", 5.2, "sleep purr", "persian"),
+        ("short", 5.9, "sleep sleep", "persian"),
+    ] {
+        rows += &format!("{fur},{kg},{words},{cat}\n");
+    }
+    folder.write("cats.csv", rows);
+    let draw = |options: &[&str]| {
+        let fit = ["fit", "cats.csv", "-t", "cat", "--model", "naive-bayes", "-o", "cats.deciban"];
+        folder.ok(&[&fit, options].concat());
+        let columns = ["--kind", "densities", "--columns", "fur,kg", "-o", "cats.svg"];
+        folder.ok(&[&["plot", "cats.deciban", "cats.csv"][..], &columns].concat());
+        drawn(&folder, "cats.svg")
+    };
+    let alone = draw(&["--ignore", "words"]);
+    assert_eq!(draw(&["--text", "words"]), alone);
+    assert_eq!(draw(&["--text", "words", "--family", "words=bernoulli"]), alone);
+}

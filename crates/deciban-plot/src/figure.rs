@@ -81,6 +81,13 @@ impl Figure {
         self
     }
 
+    /// One more remark in the second line.
+    pub fn also(mut self, text: &str) -> Self {
+        let space = if self.subtitle.is_empty() || text.is_empty() { "" } else { "; " };
+        self.subtitle = format!("{}{space}{text}", self.subtitle);
+        self
+    }
+
     /// What there is to see, for those who cannot see it.
     pub fn alt(mut self, text: &str) -> Self {
         self.alt = text.into();

@@ -95,6 +95,10 @@ pub enum Marker {
     Triangle,
     Diamond,
     Nabla,
+    /// An arrow head to the right.
+    Right,
+    /// An arrow head to the left.
+    Left,
 }
 
 impl Marker {
@@ -112,6 +116,8 @@ impl Marker {
             Marker::Triangle => &[[0.0, -1.3], [1.2, 0.9], [-1.2, 0.9]],
             Marker::Diamond => &[[0.0, -1.3], [1.3, 0.0], [0.0, 1.3], [-1.3, 0.0]],
             Marker::Nabla => &[[0.0, 1.3], [-1.2, -0.9], [1.2, -0.9]],
+            Marker::Right => &[[0.9, 0.0], [-0.3, 1.2], [-0.3, -1.2]],
+            Marker::Left => &[[-0.9, 0.0], [0.3, -1.2], [0.3, 1.2]],
         };
         unit.iter().map(|[x, y]| [x * radius, y * radius]).collect()
     }

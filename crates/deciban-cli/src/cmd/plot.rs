@@ -214,11 +214,7 @@ impl Plot {
         Ok(match self.kind {
             PlotKind::Densities => match columns {
                 [one] => titled(figures::densities(gathered, used, *one)?),
-                _ => {
-                    let panels: Vec<Figure> =
-                        columns.iter().map(|c| figures::panel(gathered, used, *c)).collect::<Result<_>>()?;
-                    Figure::grid(self.title.as_deref().unwrap_or("Densities"), &panels, 3)
-                }
+                _ => figures::densities_of(gathered, used, columns, self.title.as_deref().unwrap_or("Densities"))?,
             },
             PlotKind::Regions => titled(figures::regions(gathered, used, &plane()?)?),
             PlotKind::Posterior => {

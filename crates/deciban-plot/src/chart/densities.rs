@@ -1,10 +1,13 @@
 //! Histograms of each class with the densities fitted to them, and their counterpart for categories.
 //!
-//! A histogram's bar is wₖ / (w · width), so that bars and curve both have area 1. Bins are as wide
-//! as Freedman and Diaconis (1981) say, 2 · IQR / n^⅓ over all classes; whole numbers have bins of
-//! whole width.
+//! A histogram's bar is wₖ / (w · width), so that bars and curve both have area 1.
 
+use super::bins::edges;
+use super::view::view;
 use crate::{Axis, Figure};
+
+/// The share of far values on either side that an axis of values may leave out.
+pub const FAR: f64 = 0.01;
 
 /// The values of one class.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,8 @@ impl Sample<'_> {
 }
 
 /// Histograms of `samples`, and for each the curve of its density at the values `at`.
+/// Where each bin is a whole number and `at` are whole numbers, the curve has steps as wide as the bins.
+/// The axis is the [`view`] of all values that leaves out at most [`FAR`].
 ///
 /// ```
 /// use deciban_plot::chart::{Sample, densities};
@@ -35,9 +40,20 @@ impl Sample<'_> {
 /// assert!(figure.svg().contains("length"));
 /// ```
 pub fn densities(column: &str, samples: &[Sample<'_>], at: &[f64], curves: &[Vec<f64>]) -> Figure {
-    let all: Vec<f64> = samples.iter().flat_map(|s| s.values.iter().copied()).collect();
-    let edges = edges(all);
-    let mut figure = Figure::new(column).x(Axis::linear(column)).y(Axis::linear("density").from(0.0)).alt(&format!(
+    let mut all: Vec<f64> = samples.iter().flat_map(|s| s.values.iter().copied()).filter(|x| x.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    let shown = view(&all, FAR);
+    if let Some(shown) = shown {
+        all.retain(|x| (shown.low..=shown.high).contains(x));
+    }
+    let edges = edges(&all);
+    let mut axis = Axis::linear(column);
+    let note = shown.map(|v| v.note("value")).unwrap_or_default();
+    if let (false, [first, .., last]) = (note.is_empty(), &edges[..]) {
+        axis = axis.from(*first).to(*last);
+    }
+    let steps = edges.windows(2).all(|w| w[1] - w[0] == 1.0) && at.iter().all(|x| x.fract() == 0.0);
+    let mut figure = Figure::new(column).subtitle(&note).x(axis).y(Axis::linear("density").from(0.0)).alt(&format!(
         "Histogram of {column} for each class{}.",
         if curves.is_empty() { "" } else { " with its fitted density" }
     ));
@@ -45,7 +61,14 @@ pub fn densities(column: &str, samples: &[Sample<'_>], at: &[f64], curves: &[Vec
         figure = figure.boxes(sample.name, &bars(sample, &edges));
     }
     for (sample, curve) in samples.iter().zip(curves) {
-        figure = figure.line(sample.name, at, curve);
+        figure = match steps {
+            true => {
+                let xs: Vec<f64> = at.iter().flat_map(|x| [x - 0.5, x + 0.5]).collect();
+                let ys: Vec<f64> = curve.iter().flat_map(|y| [*y, *y]).collect();
+                figure.line(sample.name, &xs, &ys)
+            }
+            false => figure.line(sample.name, at, curve),
+        };
     }
     figure
 }
@@ -73,40 +96,18 @@ pub fn levels(column: &str, names: &[String], classes: &[&str], shares: &[Vec<f6
 
 /// The bars of one class that are not empty.
 fn bars(sample: &Sample<'_>, edges: &[f64]) -> Vec<[f64; 4]> {
-    let bins = edges.len().saturating_sub(1);
+    let [first, .., last] = edges else { return Vec::new() };
+    let bins = edges.len() - 1;
     let mut counts = vec![0.0; bins];
     let mut total = 0.0;
     for (x, w) in sample.weighted() {
         total += w;
-        let bin = edges.partition_point(|e| *e <= x).saturating_sub(1);
-        if bins > 0 {
-            counts[bin.min(bins - 1)] += w;
+        if (*first..=*last).contains(&x) {
+            counts[(edges.partition_point(|e| *e <= x) - 1).min(bins - 1)] += w;
         }
     }
     let bar = |(i, count): (usize, &f64)| [edges[i], edges[i + 1], 0.0, count / total / (edges[i + 1] - edges[i])];
     counts.iter().enumerate().filter(|(_, c)| **c > 0.0).map(bar).collect()
-}
-
-/// Edges of bins over all values.
-fn edges(mut values: Vec<f64>) -> Vec<f64> {
-    values.retain(|x| x.is_finite());
-    values.sort_by(f64::total_cmp);
-    let (Some(&low), Some(&high)) = (values.first(), values.last()) else { return Vec::new() };
-    let n = values.len() as f64;
-    let quantile = |p: f64| values[((n - 1.0) * p) as usize];
-    // Halves, lest the difference overflows.
-    let range = high / 2.0 - low / 2.0;
-    if values.iter().all(|x| x.fract() == 0.0) && range <= 40.0 {
-        let bins = (high - low) as usize + 1;
-        return (0..=bins).map(|i| low - 0.5 + i as f64).collect();
-    }
-    let width = 2.0 * (quantile(0.75) / 2.0 - quantile(0.25) / 2.0) / n.cbrt();
-    let bins = if width > 0.0 { (range / width).ceil().clamp(8.0, 60.0) } else { 24.0 };
-    if range <= 0.0 {
-        let half = (0.05 * high.abs()).clamp(1e-300, 0.5);
-        return vec![low - half, high + half];
-    }
-    (0..=bins as usize).map(|i| low + 2.0 * (range * (i as f64 / bins))).collect()
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn bars_have_area_one() {
         let values: Vec<f64> = (0..100).map(|i| f64::from(i).sqrt()).collect();
-        let edges = edges(values.clone());
+        let edges = edges(&values);
         let weights: Vec<f64> = (0..100).map(f64::from).collect();
         for weights in [&[][..], &weights] {
             let bars = bars(&Sample { name: "", values: &values, weights }, &edges);
@@ -128,9 +129,45 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_have_bins_of_their_own() {
-        assert_eq!(edges(vec![3.0, 1.0, 2.0, 2.0]), [0.5, 1.5, 2.5, 3.5]);
+    fn a_bin_of_each_whole_number() {
         let bars = bars(&Sample { name: "", values: &[1.0, 2.0, 2.0, 3.0], weights: &[] }, &[0.5, 1.5, 2.5, 3.5]);
         assert_eq!(bars, [[0.5, 1.5, 0.0, 0.25], [1.5, 2.5, 0.0, 0.5], [2.5, 3.5, 0.0, 0.25]]);
+    }
+
+    /// The corners of the first line of a figure, in the units of the data.
+    fn first_line(figure: &Figure) -> Vec<[f64; 2]> {
+        let line = figure.marks.iter().find_map(|m| match &m.shape {
+            crate::figure::Shape::Line(points) => Some(points.clone()),
+            _ => None,
+        });
+        line.unwrap()
+    }
+
+    /// Issue: the curve of a column of whole numbers was a line between them, where nothing is.
+    #[test]
+    fn fitted_curves_on_integer_columns_are_steps_over_the_bins() {
+        let sample = [Sample { name: "a", values: &[0.0, 1.0, 1.0, 2.0], weights: &[] }];
+        let poisson = vec![0.368, 0.368, 0.184];
+        let steps = first_line(&densities("n", &sample, &[0.0, 1.0, 2.0], &[poisson.clone()]));
+        assert_eq!(steps, [[-0.5, 0.368], [0.5, 0.368], [0.5, 0.368], [1.5, 0.368], [1.5, 0.184], [2.5, 0.184]]);
+        // A curve of numbers that are not whole stays a line.
+        let sample = [Sample { name: "a", values: &[0.1, 1.2, 1.7, 2.0], weights: &[] }];
+        assert_eq!(first_line(&densities("x", &sample, &[0.0, 1.0, 2.0], &[poisson])).len(), 3);
+    }
+
+    #[test]
+    fn far_values_do_not_flatten_a_histogram() {
+        let mut values: Vec<f64> = (0..1000).map(|i| (f64::from(i) * 0.37).sin()).collect();
+        values.push(1e6);
+        let figure = densities("x", &[Sample { name: "a", values: &values, weights: &[] }], &[], &[]);
+        assert!(figure.svg().contains(">1 value lies outside the axis</text>"));
+        let boxes = figure.marks.iter().map(|m| match &m.shape {
+            crate::figure::Shape::Boxes(boxes) => boxes.clone(),
+            _ => Vec::new(),
+        });
+        let boxes = boxes.collect::<Vec<_>>().concat();
+        assert!(boxes.len() >= 8 && boxes.iter().all(|b| b[1] <= 1.0));
+        let area: f64 = boxes.iter().map(|b| (b[1] - b[0]) * b[3]).sum();
+        assert!((area - 1000.0 / 1001.0).abs() < 1e-12);
     }
 }

@@ -1,5 +1,6 @@
 //! Learning curves: how a figure of merit falls as rows or passes grow, with bands for its spread.
 
+use super::view::view;
 use crate::{Axis, Figure};
 
 /// One learner.
@@ -15,9 +16,23 @@ pub struct LearningCurve<'a> {
     pub interval: Option<(&'a [f64], &'a [f64])>,
 }
 
-/// The chart, with a logarithmic axis of sizes.
+/// The chart, with a logarithmic axis of sizes. A few points that lie far above or below all others
+/// are outside of the axis, and the second line says how many.
 pub fn learning(size: &str, loss: &str, curves: &[LearningCurve<'_>]) -> Figure {
-    let mut figure = Figure::new("Learning curve").x(Axis::log(size)).y(Axis::linear(loss));
+    /// The share of points on either side that may be left out.
+    const FAR: f64 = 0.1;
+    let losses: Vec<f64> = curves.iter().flat_map(|c| c.loss).copied().collect();
+    let ends = curves.iter().filter_map(|c| c.interval).flat_map(|(low, high)| low.iter().chain(high));
+    let drawn: Vec<f64> = losses.iter().chain(ends).copied().collect();
+    let mut axis = Axis::linear(loss);
+    let mut note = String::new();
+    if let Some(mut shown) = view(&drawn, FAR).filter(|v| v.outside > 0) {
+        let room = 0.04 * (shown.high - shown.low);
+        axis = axis.from(shown.low - room).to(shown.high + room);
+        shown.outside = losses.iter().filter(|y| y.is_finite() && !(shown.low..=shown.high).contains(*y)).count();
+        note = shown.note("point");
+    }
+    let mut figure = Figure::new("Learning curve").subtitle(&note).x(Axis::log(size)).y(axis);
     for curve in curves {
         figure =
             figure.line(curve.name, curve.size, curve.loss).points(curve.name, curve.size, curve.loss).opacity(1.0);
@@ -26,4 +41,25 @@ pub fn learning(size: &str, loss: &str, curves: &[LearningCurve<'_>]) -> Figure 
         }
     }
     figure.alt(&format!("{loss} over {size}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Issue: a log loss of 15 nats at the fewest rows hid that all others differ.
+    #[test]
+    fn one_outlier_does_not_flatten_a_learning_curve() {
+        let size = [25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0, 6400.0, 12800.0];
+        let loss = [15.0, 0.5, 0.4, 0.3, 0.28, 0.27, 0.26, 0.255, 0.25, 0.25];
+        let (low, high) = (loss.map(|y| 0.9 * y), loss.map(|y| 1.1 * y));
+        let curve = LearningCurve { name: "a", size: &size, loss: &loss, interval: Some((&low, &high)) };
+        let figure = learning("rows", "log loss", &[curve.clone()]);
+        assert_eq!(figure.subtitle, "1 point lies outside the axis");
+        let (from, to) = figure.y.ends([0.0, 15.0].into_iter());
+        assert!(from > 0.2 && to < 0.6, "{from} {to}");
+        // Without it, nothing is left out.
+        let curve = LearningCurve { size: &size[1..], loss: &loss[1..], interval: None, ..curve };
+        assert_eq!(learning("rows", "log loss", &[curve]).subtitle, "");
+    }
 }

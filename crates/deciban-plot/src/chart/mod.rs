@@ -2,6 +2,7 @@
 //! [`Figure`](crate::Figure) that can still be changed.
 
 mod bayes_error;
+mod bins;
 mod confusion;
 mod contour;
 mod curves;
@@ -11,17 +12,19 @@ mod ledger;
 mod regions;
 mod reliability;
 mod surface;
+mod view;
 
 pub use bayes_error::{BayesError, bayes_error};
 pub use confusion::confusion;
 pub use contour::contour;
-pub use curves::{ErrorCurve, det, roc};
-pub use densities::{Sample, densities, levels};
+pub use curves::{COLOURED, ErrorCurve, det, roc};
+pub use densities::{FAR, Sample, densities, levels};
 pub use learning::{LearningCurve, learning};
 pub use ledger::ledger;
 pub use regions::{Cloud, Ellipse, Regions, regions};
-pub use reliability::{Reliability, reliability};
+pub use reliability::{Reliability, reliability, wilson};
 pub use surface::{Grid, surface};
+pub use view::{View, view};
 
 /// A share in per cent for alt texts.
 fn percent(x: f64) -> String {

@@ -3,7 +3,7 @@
 
 use super::contour;
 use super::surface::{Grid, tint};
-use crate::{Axis, Dash, Figure, Paint};
+use crate::{Anchor, Axis, Dash, Figure, PALETTE, Paint};
 
 /// The points of one class.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,8 @@ pub fn regions(x: &str, y: &str, clouds: &[Cloud<'_>], ellipses: &[Ellipse], reg
             }
         }
     }
+    // Colours begin again after the last: then names stand at the clouds.
+    let labelled = clouds.len() > PALETTE.len();
     if let Some(regions) = regions {
         let (xs, ys) = (regions.grid.xs(), regions.grid.ys());
         for (a, action) in regions.actions.iter().enumerate() {
@@ -93,7 +95,21 @@ pub fn regions(x: &str, y: &str, clouds: &[Cloud<'_>], ellipses: &[Ellipse], reg
             }
         }
     }
-    figure
+    if labelled {
+        for cloud in clouds {
+            if let (Some(x), Some(y)) = (median(cloud.xs), median(cloud.ys)) {
+                figure = figure.label(x, y, cloud.name, Anchor::Middle);
+            }
+        }
+    }
+    figure.legend(!labelled)
+}
+
+/// The middle of the finite values.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut finite: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
+    finite.sort_by(f64::total_cmp);
+    finite.get(finite.len() / 2).copied()
 }
 
 /// The points at a Mahalanobis distance from the mean: μ + r L (cos t, sin t), Σ = LLᵀ.
@@ -126,6 +142,17 @@ mod tests {
             assert!(((u * u - 2.0 * u * v + 4.0 * v * v) / 3.0 - 4.0).abs() < 1e-12);
         }
         assert!(outline(&Ellipse { covariance: [1.0, 1.0, 1.0], ..ellipse }, 1.0).is_none());
+    }
+
+    #[test]
+    fn clouds_of_many_classes_have_their_names_instead_of_a_legend() {
+        let names: Vec<String> = ('A'..='Z').map(String::from).collect();
+        let clouds: Vec<Cloud<'_>> = names.iter().map(|name| Cloud { name, xs: &[1.0], ys: &[2.0] }).collect();
+        let svg = regions("x", "y", &clouds, &[], None).svg();
+        assert!(names.iter().all(|name| svg.matches(&format!(">{name}</text>")).count() == 1));
+        // A legend would say that there are more.
+        assert!(!svg.contains("more</text>"));
+        assert!(regions("x", "y", &clouds[..7], &[], None).svg().contains(">G</text>"));
     }
 
     #[test]

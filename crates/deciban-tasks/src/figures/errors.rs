@@ -5,17 +5,40 @@ use deciban::Result;
 use deciban::evaluate::{Application, Reliability, Trials};
 use deciban::learn::Classifier;
 use deciban_plot::chart::{self, ErrorCurve};
-use deciban_plot::{Figure, Scene};
+use deciban_plot::{Figure, PALETTE, Scene};
 
 use super::{Gathered, Use};
 use crate::table::number;
 
-/// Classes of which a curve is drawn: one of two, or all there is room for.
-fn shown(used: &Use<'_>, class: Option<usize>) -> Vec<usize> {
+/// Curves in one frame: more make a large file and a grey surface.
+const CURVES: usize = 60;
+/// Frames side by side.
+const FRAMES: usize = 12;
+
+/// Classes of which something is drawn: one of two, or all there is room for.
+fn shown(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, most: usize) -> Result<Vec<usize>> {
     match (class, used.model.schema().classes().len()) {
-        (Some(class), _) => vec![class],
-        (None, 2) => vec![1],
-        (None, n) => (0..n.min(12)).collect(),
+        (Some(class), _) => Ok(vec![class]),
+        (None, 2) => Ok(vec![1]),
+        (None, _) => gathered.shown(most),
+    }
+}
+
+/// Classes whose curves stand in one frame. Where not all have a colour of their own, the hardest to
+/// tell from the others come first.
+fn in_one_frame(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<Vec<usize>> {
+    let mut classes = shown(gathered, used, class, CURVES)?;
+    if classes.len() > PALETTE.len() {
+        classes = gathered.hardest()?[..classes.len()].to_vec();
+    }
+    Ok(classes)
+}
+
+/// Which classes have a colour, where not all do.
+fn coloured(classes: &[usize]) -> String {
+    match classes.len() > PALETTE.len() {
+        true => format!("in colour: the {} classes with the lowest AUC", chart::COLOURED),
+        false => String::new(),
     }
 }
 
@@ -29,6 +52,9 @@ fn titled(name: &str, used: &Use<'_>, classes: &[usize], gathered: &Gathered) ->
     let rest = note(gathered);
     match classes {
         [one] => format!("{name}: {} against the rest{rest}", names[*one]),
+        some if some.len() < names.len() => {
+            format!("{name}: the {} hardest of {} classes, each against the rest{rest}", some.len(), names.len())
+        }
         _ => format!("{name}: each class against the rest{rest}"),
     }
 }
@@ -65,16 +91,18 @@ fn borrowed(curves: &[Curve]) -> Vec<ErrorCurve<'_>> {
 
 /// ROC, with the area below it.
 pub fn roc(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<Figure> {
-    let classes = shown(used, class);
+    let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("AUC {}", number(t.auc(), 4)))?;
-    Ok(chart::roc(&borrowed(&curves)).title(&titled("ROC", used, &classes, gathered)))
+    let figure = chart::roc(&borrowed(&curves)).title(&titled("ROC", used, &classes, gathered));
+    Ok(figure.subtitle(&coloured(&classes)))
 }
 
 /// DET, with the equal error rate.
 pub fn det(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<Figure> {
-    let classes = shown(used, class);
+    let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("EER {}%", number(100.0 * t.eer(), 3)))?;
-    Ok(chart::det(&borrowed(&curves)).title(&titled("DET", used, &classes, gathered)))
+    let figure = chart::det(&borrowed(&curves)).title(&titled("DET", used, &classes, gathered));
+    Ok(figure.subtitle(&coloured(&classes)))
 }
 
 /// Bayes error curves: one figure for each class that is shown.
@@ -82,7 +110,7 @@ pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, ti
     const NATS: f64 = 8.0;
     const STEPS: usize = 400;
     let at: Vec<f64> = (0..=STEPS).map(|i| NATS * (2.0 * i as f64 / STEPS as f64 - 1.0)).collect();
-    let classes = shown(used, class);
+    let classes = shown(gathered, used, class, FRAMES)?;
     let names = used.model.schema().classes();
     let title = title.map_or_else(|| titled("Bayes error", used, &classes, gathered), str::to_string);
     let mut figures = Vec::new();

@@ -5,14 +5,34 @@ use deciban::evidence::decibans;
 use deciban::family::{AnyDensity, AnyFamily};
 use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
-use deciban_plot::chart::{self, Cloud, Ellipse, Grid, Regions, Sample};
-use deciban_plot::{Axis, Figure};
+use deciban_plot::chart::{self, Cloud, Ellipse, Grid, Regions, Sample, View};
+use deciban_plot::{Figure, Marker, PALETTE, Paint, Scene};
 
 use super::{Gathered, Use, probe};
 use crate::describe;
 
 /// The histogram of a column for each class with its fitted density.
 pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<Figure> {
+    let classes = used.model.schema().classes().len();
+    Ok(histogram(gathered, used, column)?.also(&not_all(most(classes), classes)))
+}
+
+/// The same of several columns side by side.
+pub fn densities_of(gathered: &Gathered, used: &Use<'_>, columns: &[usize], title: &str) -> Result<Scene> {
+    let panel = |column: &usize| {
+        let names = probe::is_code(&used.model.schema().columns()[*column]);
+        Ok(histogram(gathered, used, *column)?.bare_x().size(330.0, if names { 290.0 } else { 240.0 }))
+    };
+    let panels: Vec<Figure> = columns.iter().map(panel).collect::<Result<_>>()?;
+    let classes = used.model.schema().classes().len();
+    let title = match &not_all(most(classes), classes)[..] {
+        "" => title.to_string(),
+        note => format!("{title}: {note}"),
+    };
+    Ok(Figure::grid(&title, &panels, 3))
+}
+
+fn histogram(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<Figure> {
     let schema = used.model.schema();
     let what = &schema.columns()[column];
     let classes = schema.classes();
@@ -23,44 +43,42 @@ pub fn densities(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<F
     if probe::is_code(what) {
         return levels(gathered, used, column, &by_class);
     }
-    let samples: Vec<Sample<'_>> = (0..classes.len())
-        .map(|k| Sample { name: &classes[k], values: &by_class[k].0, weights: &by_class[k].1 })
+    let shown = gathered.shown(most(classes.len()))?;
+    let samples: Vec<Sample<'_>> = shown
+        .iter()
+        .map(|k| Sample { name: &classes[*k], values: &by_class[*k].0, weights: &by_class[*k].1 })
         .collect();
     let (at, curves) = match probe::has_density(used.model, column) {
-        true => curves(gathered, used, column)?,
+        true => curves(gathered, used, column, &shown)?,
         false => Default::default(),
     };
-    let figure = chart::densities(&what.name, &samples, &at, &curves);
-    // A few far values would press all others together: they are left out of sight.
-    let (mut values, _) = gathered.cells(column, None);
-    values.retain(|x| x.is_finite());
-    values.sort_by(f64::total_cmp);
-    let quantile = |p: f64| values[((values.len() - 1) as f64 * p) as usize];
-    let far = values.len() > 200 && quantile(0.99) - quantile(0.01) < 0.3 * (quantile(1.0) - quantile(0.0));
-    Ok(match far && quantile(0.99) > quantile(0.01) {
-        true => figure.x(Axis::linear(&what.name).from(quantile(0.01)).to(quantile(0.99))),
-        false => figure,
-    })
+    Ok(chart::densities(&what.name, &samples, &at, &curves))
 }
 
-/// The same, small: one of several.
-pub fn panel(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<Figure> {
-    let names = probe::is_code(&used.model.schema().columns()[column]);
-    Ok(densities(gathered, used, column)?.bare_x().size(330.0, if names { 290.0 } else { 240.0 }))
+/// How many classes are drawn over each other: each has a colour of its own.
+fn most(classes: usize) -> usize {
+    if classes > PALETTE.len() { chart::COLOURED } else { classes }
 }
 
-/// The fitted densities of a column of numbers, over its range.
-fn curves(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<(Vec<f64>, Vec<Vec<f64>>)> {
-    let (mut values, _) = gathered.cells(column, None);
-    values.retain(|x| x.is_finite());
-    let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
-    if low > high {
-        return Ok(Default::default());
+/// Says that not all classes are shown.
+pub(super) fn not_all(shown: usize, classes: usize) -> String {
+    match shown < classes {
+        true => format!("{shown} of {classes} classes, those with the lowest AUC"),
+        false => String::new(),
     }
+}
+
+/// The fitted densities of a column of numbers for some classes, over the range that is shown.
+fn curves(gathered: &Gathered, used: &Use<'_>, column: usize, shown: &[usize]) -> Result<(Vec<f64>, Vec<Vec<f64>>)> {
+    let mut values: Vec<f64> = shown.iter().flat_map(|k| gathered.cells(column, Some(*k)).0).collect();
+    values.retain(|x| x.is_finite());
+    let Some(View { low, high, .. }) = chart::view(&values, chart::FAR) else { return Ok(Default::default()) };
+    // Whole numbers have a density at whole numbers, as they are scored; a count has it nowhere else.
     let whole = values.iter().all(|x| x.fract() == 0.0);
     let counts = used.model.schema().columns()[column].kind == Kind::Count;
-    let at: Vec<f64> = match whole && (counts || high - low <= 40.0) && high - low < 2000.0 {
-        true => (0..=(high - low) as usize).map(|i| low + i as f64).collect(),
+    let step = ((high - low) / 1000.0).ceil().max(1.0);
+    let at: Vec<f64> = match whole && (counts || high - low <= 300.0) && step < 1e12 {
+        true => (0..=((high - low) / step) as usize).map(|i| low + step * i as f64).collect(),
         false => {
             let room = if high > low { 0.03 * (high - low) } else { 0.5 };
             // Families of positive numbers know none that are not.
@@ -70,7 +88,6 @@ fn curves(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<(Vec<f64
     };
     // Calibrated evidence is no density.
     let evidence = probe::evidence(used.model.plain(), gathered, &[column], &at)?;
-    let classes = evidence.classes();
     // The probability of a bin is spread between its edges.
     let bins = probe::bins(used.model, column);
     let spread = |x: f64| {
@@ -79,7 +96,7 @@ fn curves(gathered: &Gathered, used: &Use<'_>, column: usize) -> Result<(Vec<f64
         if (low..=high).contains(&x) { 1.0 / (high - low) } else { 0.0 }
     };
     let curve = |k: usize| (0..at.len()).map(|i| evidence.row(i)[k].exp() * spread(at[i])).collect();
-    let curves = (0..classes).map(curve).collect();
+    let curves = shown.iter().map(|k| curve(*k)).collect();
     Ok((at, curves))
 }
 
@@ -106,18 +123,23 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
     order.sort_by(|a, b| total[*b].total_cmp(&total[*a]));
     order.truncate(SHOWN);
     order.sort();
+    let shown = gathered.shown(most(by_class.len()))?;
     let fitted: Vec<Vec<f64>> = match probe::has_density(used.model, column) {
         false => Vec::new(),
         true => {
             let codes: Vec<f64> = order.iter().map(|c| *c as f64).collect();
             let evidence = probe::evidence(used.model.plain(), gathered, &[column], &codes)?;
-            (0..evidence.classes()).map(|k| (0..codes.len()).map(|i| evidence.row(i)[k].exp()).collect()).collect()
+            shown.iter().map(|k| (0..codes.len()).map(|i| evidence.row(i)[*k].exp()).collect()).collect()
         }
     };
     let names: Vec<String> = order.iter().map(|c| what.levels[*c].clone()).collect();
-    let shares: Vec<Vec<f64>> = shares.iter().map(|s| order.iter().map(|c| s[*c]).collect()).collect();
-    let classes: Vec<&str> = schema.classes().iter().map(String::as_str).collect();
-    Ok(chart::levels(&what.name, &names, &classes, &shares, &fitted))
+    let shares: Vec<Vec<f64>> = shown.iter().map(|k| order.iter().map(|c| shares[*k][*c]).collect()).collect();
+    let classes: Vec<&str> = shown.iter().map(|k| schema.classes()[*k].as_str()).collect();
+    let figure = chart::levels(&what.name, &names, &classes, &shares, &fitted);
+    Ok(match total.len() > order.len() {
+        true => figure.also(&format!("the {} most frequent of {} levels", order.len(), total.len())),
+        false => figure,
+    })
 }
 
 /// How much each column on its own tells about the class, in bits: the mean of
@@ -238,8 +260,15 @@ pub fn posterior(gathered: &Gathered, used: &Use<'_>, plane: &Plane, class: usiz
     let values: Vec<f64> = (0..posterior.rows()).map(|row| posterior.row(row)[class]).collect();
     let [x, y] = plane.names(used);
     let mut figure = chart::surface(&plane.grid, &values, class, x, y);
-    for (k, (xs, ys)) in clouds(gathered, classes.len(), plane.columns).iter().enumerate() {
-        figure = figure.points(&classes[k], xs, ys).series_of(k).opacity(0.6).width(1.2);
+    let clouds = clouds(gathered, classes.len(), plane.columns);
+    // Where there are more classes than colours, the others are grey.
+    let many = classes.len() > PALETTE.len();
+    for (k, (xs, ys)) in clouds.iter().enumerate() {
+        figure = match many && k != class {
+            true => figure.points("other classes", xs, ys).paint(Paint::Muted).marker(Marker::Circle).opacity(0.4),
+            false => figure.points(&classes[k], xs, ys).series_of(k).opacity(0.6),
+        };
+        figure = figure.width(1.2);
     }
     let name = &classes[class];
     Ok(figure
@@ -275,8 +304,8 @@ fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
     (0..model.schema().classes().len()).map(ellipse).collect()
 }
 
-/// For each class the words or levels with the most evidence for it, in decibans.
-pub fn telling_words(model: &Model, shown: usize) -> Vec<(String, Vec<(String, f64)>)> {
+/// For some classes the words or levels with the most evidence for them, in decibans.
+pub fn telling_words(model: &Model, shown: &[usize], words: usize) -> Vec<(String, Vec<(String, f64)>)> {
     let Model::Generative(model) = model.plain() else { return Vec::new() };
     let classes = model.schema().classes();
     let tables = describe::parameters(model);
@@ -288,10 +317,10 @@ pub fn telling_words(model: &Model, shown: usize) -> Vec<(String, Vec<(String, f
     let top = |k: usize| {
         let mut ranked: Vec<(String, f64)> = table.rows.iter().map(|(n, v)| (n.clone(), evidence(v, k))).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ranked.truncate(shown);
+        ranked.truncate(words);
         (classes[k].clone(), ranked)
     };
-    (0..classes.len().min(6)).map(top).collect()
+    shown.iter().map(|k| top(*k)).collect()
 }
 
 #[cfg(test)]
@@ -331,7 +360,7 @@ mod tests {
             let (prior, costs) = (Prior::uniform(2), Costs::zero_one(&classes));
             let used = Use { model: &model, prior: &prior, costs: &costs };
             let gathered = Gathered::of_cells(&used, vec![0, 1], labels.clone(), values.clone());
-            let (at, curves) = curves(&gathered, &used, 0).unwrap();
+            let (at, curves) = curves(&gathered, &used, 0, &[0, 1]).unwrap();
             for curve in &curves {
                 let area: f64 = (1..at.len()).map(|i| (at[i] - at[i - 1]) * 0.5 * (curve[i] + curve[i - 1])).sum();
                 assert!((area - 1.0).abs() < 0.03, "{area}");

@@ -2,6 +2,8 @@
 //! class and the cells of some columns. Where there are more rows than are kept, every second,
 //! fourth, eighth, ... row is, so memory is bounded and nothing depends on chance or threads.
 
+use std::sync::OnceLock;
+
 use deciban::data::{Batch, Cells, Kind, Rows, Tile};
 use deciban::evaluate::{Evaluation, Trials};
 use deciban::evidence::Evidence;
@@ -33,6 +35,7 @@ pub struct Gathered {
     cells: Vec<f64>,
     classes: usize,
     seen: usize,
+    hardest: OnceLock<Vec<usize>>,
 }
 
 struct Part {
@@ -57,6 +60,7 @@ pub fn gather(files: &Files, used: &Use<'_>, columns: &[usize]) -> Result<Gather
         cells: Vec::new(),
         classes,
         seen: 0,
+        hardest: OnceLock::new(),
     };
     let part = |batch: &Batch<'_>| {
         let evidence = used.model.evidence(batch)?;
@@ -86,7 +90,8 @@ impl Gathered {
         let (classes, rows) = (names.len(), labels.len());
         let evaluation = Evaluation::new(names, used.costs);
         let (weights, llr) = (vec![1.0; rows], vec![0.0; rows * classes]);
-        Gathered { evaluation, every: 1, columns, labels, weights, llr, cells, classes, seen: rows }
+        let hardest = OnceLock::new();
+        Gathered { evaluation, every: 1, columns, labels, weights, llr, cells, classes, seen: rows, hardest }
     }
 
     fn add(&mut self, part: Part) {
@@ -121,6 +126,28 @@ impl Gathered {
     /// The number of rows kept.
     pub fn kept(&self) -> usize {
         self.labels.len()
+    }
+
+    /// All classes, those that are hardest to tell from the others first: by the area below the ROC curve.
+    /// Classes without rows come last.
+    pub fn hardest(&self) -> Result<&[usize]> {
+        if let Some(classes) = self.hardest.get() {
+            return Ok(classes);
+        }
+        let area = |class: usize| Ok(self.trials(class)?.auc());
+        let areas: Vec<f64> = (0..self.classes).map(area).collect::<Result<_>>()?;
+        let mut classes: Vec<usize> = (0..self.classes).collect();
+        // A NaN, of a class without rows, is above all numbers.
+        classes.sort_by(|a, b| areas[*a].abs().total_cmp(&areas[*b].abs()));
+        Ok(self.hardest.get_or_init(|| classes))
+    }
+
+    /// The classes of which there is room for `most`: all in their order, or the hardest to tell.
+    pub fn shown(&self, most: usize) -> Result<Vec<usize>> {
+        match self.classes <= most {
+            true => Ok((0..self.classes).collect()),
+            false => Ok(self.hardest()?[..most].to_vec()),
+        }
     }
 
     /// One class against the others.

@@ -34,7 +34,7 @@ pub fn learning_curve(models: &[(String, Model)], files: &Files, folds: usize, t
     let shares: Vec<f64> = (0..=halves).rev().map(|k| 0.5f64.powi(k as i32)).collect();
     let validation = CrossValidation::new(Folds::stratified(files, folds, 0)?);
     let curves = validation.learning_curves(files, &candidates, &shares)?;
-    let panel = |label: &str, figure: fn(&Sums) -> (f64, f64)| {
+    let panel = |label: &str, figure: fn(&Sums) -> [f64; 3]| {
         let values: Vec<[Vec<f64>; 4]> = curves.iter().map(|curve| columns(curve, figure)).collect();
         let drawn: Vec<chart::LearningCurve<'_>> = curves
             .iter()
@@ -48,22 +48,20 @@ pub fn learning_curve(models: &[(String, Model)], files: &Files, folds: usize, t
             .collect();
         chart::learning("rows to learn from", label, &drawn).title("").size(460.0, 340.0)
     };
-    let log_loss = panel("log loss on new rows, nats", |sums| (sums.log_loss(), sums.log_loss_error()));
+    let log_loss = panel("log loss on new rows, nats", |sums| {
+        let (loss, error) = (sums.log_loss(), sums.log_loss_error());
+        [loss, (loss - error).max(0.0), loss + error]
+    });
     let errors = panel("error rate on new rows, %", |sums| {
         let share = sums.error_rate();
-        (100.0 * share, 100.0 * (share * (1.0 - share) / sums.rows).sqrt())
+        let (low, high) = chart::wilson(share, sums.rows, 1.0);
+        [share, low, high].map(|x| 100.0 * x)
     });
     Ok(Figure::grid(title.unwrap_or("Learning curves, with one standard error"), &[log_loss, errors], 2))
 }
 
-/// Rows, the figure, and one standard error less and more.
-fn columns(curve: &LearningCurve, figure: fn(&Sums) -> (f64, f64)) -> [Vec<f64>; 4] {
-    let points: Vec<(f64, f64, f64)> =
-        curve.points.iter().map(|(rows, sums)| (*rows, figure(sums).0, figure(sums).1)).collect();
-    [
-        points.iter().map(|p| p.0).collect(),
-        points.iter().map(|p| p.1).collect(),
-        points.iter().map(|p| (p.1 - p.2).max(0.0)).collect(),
-        points.iter().map(|p| p.1 + p.2).collect(),
-    ]
+/// Rows, the figure, and the ends of its interval.
+fn columns(curve: &LearningCurve, figure: fn(&Sums) -> [f64; 3]) -> [Vec<f64>; 4] {
+    let column = |j: usize| curve.points.iter().map(|(_, sums)| figure(sums)[j]).collect();
+    [curve.points.iter().map(|p| p.0).collect(), column(0), column(1), column(2)]
 }

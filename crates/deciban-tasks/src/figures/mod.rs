@@ -9,7 +9,7 @@ mod probe;
 mod report;
 
 pub use errors::{bayes_error, confusion, det, reliability, roc};
-pub use features::{Plane, densities, panel, posterior, regions, telling, telling_words};
+pub use features::{Plane, densities, densities_of, posterior, regions, telling, telling_words};
 pub use gather::{Gathered, gather};
 pub use learning::learning_curve;
 pub use report::report;

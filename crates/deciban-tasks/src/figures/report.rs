@@ -11,8 +11,9 @@ use deciban::learn::{Classifier, Model};
 use deciban_data::Files;
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 
+use super::features::not_all;
 use super::{Gathered, Use, gather};
-use super::{bayes_error, confusion, det, panel, reliability, roc, telling, telling_words};
+use super::{bayes_error, confusion, densities_of, det, reliability, roc, telling, telling_words};
 use crate::describe;
 
 use crate::table::{count, number, percent};
@@ -21,6 +22,8 @@ use crate::table::{count, number, percent};
 const COLUMNS: usize = 1000;
 /// Columns whose densities are shown.
 const SHOWN: usize = 6;
+/// Classes whose most telling words are shown.
+const CLASSES: usize = 6;
 
 const PAGE: &str = "\
 :root{color-scheme:light dark;--ink:#1A1C1F;--muted:#5A6068;--line:#E4E6E9;--paper:#FFFFFF}\
@@ -60,7 +63,7 @@ fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>)
         &mut page,
         "Decisions and probabilities",
         "Left, what was decided about rows of each class. Right, whether probabilities mean what they say: points on \
-         the diagonal are calibrated, whiskers are two standard errors, bars at the foot show where the rows are.",
+         the diagonal are calibrated, whiskers are intervals of two standard errors (Wilson), bars at the foot show where the rows are.",
         &[confusion(gathered).scene(), reliability(gathered, used, None).scene()],
     );
     let curves = [roc(gathered, used, None)?.scene(), det(gathered, used, None)?.scene()];
@@ -171,7 +174,9 @@ fn costs(used: &Use<'_>) -> String {
 
 /// The most telling columns, levels and words.
 fn features(page: &mut String, gathered: &Gathered, used: &Use<'_>) -> Result<()> {
-    let words = telling_words(used.model, 12);
+    let classes = used.model.schema().classes().len();
+    let shown = gathered.shown(CLASSES)?;
+    let words = telling_words(used.model, &shown, 12);
     let panels: Vec<Figure> = words.iter().map(|(class, entries)| bars(class, entries, "decibans", 330.0)).collect();
     // A projection knows no single columns.
     let ranked = telling(gathered, used).unwrap_or_default();
@@ -180,18 +185,19 @@ fn features(page: &mut String, gathered: &Gathered, used: &Use<'_>) -> Result<()
         let entries: Vec<(String, f64)> =
             ranked.iter().take(15).map(|(c, bits)| (schema.columns()[*c].name.clone(), *bits)).collect();
         let mut scenes = vec![bars("Information of single columns", &entries, "bits about the class", 640.0).scene()];
-        let mut panels = Vec::new();
-        for (column, _) in ranked.iter().take(SHOWN) {
-            panels.push(panel(gathered, used, *column)?);
-        }
-        scenes.push(Figure::grid("Densities of the most telling columns", &panels, 3));
+        let columns: Vec<usize> = ranked.iter().take(SHOWN).map(|(c, _)| *c).collect();
+        scenes.push(densities_of(gathered, used, &columns, "Densities of the most telling columns")?);
         let text = "How much each column tells on its own, and what it looks like in each class: bars are these rows, \
                     lines (of categories: markers) what the model has learned.";
         section(page, "Features", text, &scenes);
     }
     if !panels.is_empty() {
         let text = "Words and levels with the most evidence for each class against the others, as the model has it.";
-        section(page, "Most telling", text, &[Figure::grid("Most telling for each class", &panels, 3)]);
+        let title = match &not_all(shown.len(), classes)[..] {
+            "" => "Most telling for each class".to_string(),
+            note => format!("Most telling for {note}"),
+        };
+        section(page, "Most telling", text, &[Figure::grid(&title, &panels, 3)]);
     }
     Ok(())
 }
