@@ -292,7 +292,7 @@ fn reports_of_many_classes_say_how_many_they_show() {
         "ROC: each class against the rest",
         "in colour: the 6 classes with the lowest AUC",
         "20 others",
-        "Bayes error: the 12 hardest of 26 classes, each against the rest",
+        "Bayes error: 12 of 26 classes against the rest, those with the lowest AUC",
         "Densities of the most telling columns: 6 of 26 classes, those with the lowest AUC",
     ] {
         assert!(page.contains(part), "the page lacks {part}");

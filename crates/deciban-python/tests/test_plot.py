@@ -31,3 +31,14 @@ def test_figures_show_the_figures():
     matplotlib.pyplot.close("all")
     with pytest.raises(ValueError):
         plot.llrs(LLR, Y + 1)
+
+
+def test_one_outlier_does_not_flatten_the_histogram_of_llrs():
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    llr = rng.normal(4.0 * y - 2, 1.5)
+    plain = plot.llrs(llr, y)
+    llr[7], llr[8] = 5000.0, np.inf
+    ax = plot.llrs(llr, y)
+    assert ax.get_title() == "Evidence (1 infinite, 1 outside the axis)" and plain.get_title() == "Evidence"
+    assert ax.get_xlim()[1] < 50 and sum(patch.get_height() for patch in ax.patches) == 398

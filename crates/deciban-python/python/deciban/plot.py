@@ -42,15 +42,37 @@ def reliability(probabilities, y, ax=None, bins=10, sample_weight=None, label=No
 
 
 def llrs(llr, y, ax=None, bins=40):
-    """Histograms of the LLRs of targets and of others, in decibans; infinite ones are left out."""
+    """Histograms of the LLRs of targets and of others, in decibans. Infinite LLRs are left out, and so are a few
+    that lie so far off that the others would be pressed together; the title counts both."""
     evaluate.auc(llr, y)  # the same checks as elsewhere
     llr, y, ax = np.asarray(llr, dtype=np.float64), np.asarray(y), _axes(ax)
     decibans = llr * 10 / np.log(10)
-    known = np.isfinite(decibans)
-    edges = np.histogram_bin_edges(decibans[known], bins)
+    finite = np.isfinite(decibans)
+    low, high = _view(decibans[finite])
+    shown = finite & (decibans >= low) & (decibans <= high)
+    edges = np.histogram_bin_edges(decibans[shown], bins)
     for name, rows in (("others", y == 0), ("targets", y == 1)):
-        ax.hist(decibans[known & rows], edges, alpha=0.6, label=name)
-    return _finish(ax, "Evidence", "LLR (decibans)", "rows")
+        ax.hist(decibans[shown & rows], edges, alpha=0.6, label=name)
+    counts = ((~finite).sum(), "infinite"), ((finite & ~shown).sum(), "outside the axis")
+    notes = [f"{count} {what}" for count, what in counts if count]
+    return _finish(ax, f"Evidence ({', '.join(notes)})" if notes else "Evidence", "LLR (decibans)", "rows")
+
+
+def _view(values, share=0.01):
+    """The ends of an axis, by the rule of the program's pictures: beyond three interquartile ranges from the quartiles,
+    at most a share of the values (or one) is left out on either side, and only where the others would fill less
+    than two fifths of the axis."""
+    values = np.sort(values)
+    n = len(values)
+    if n < 8:
+        return (values[0], values[-1]) if n else (0.0, 1.0)
+    few = min(max(int(n * share), 1), n // 4)
+    first, third = values[n // 4], values[n - 1 - n // 4]
+    reach = 3 * (third - first)
+    low, high = min(values[few], first - reach), max(values[n - 1 - few], third + reach)
+    inside = values[(values >= low) & (values <= high)]
+    flattened = 0 < inside[-1] - inside[0] < 0.4 * (values[-1] - values[0])
+    return (inside[0], inside[-1]) if flattened else (values[0], values[-1])
 
 
 def _axes(ax):

@@ -34,9 +34,12 @@ fn in_one_frame(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Re
     Ok(classes)
 }
 
-/// Which classes have a colour, where not all do.
-fn coloured(classes: &[usize]) -> String {
+/// Which classes are shown and have a colour, where not all do.
+fn coloured(classes: &[usize], used: &Use<'_>) -> String {
     match classes.len() > PALETTE.len() {
+        true if classes.len() < used.model.schema().classes().len() => {
+            format!("those with the lowest AUC, {} of them in colour", chart::COLOURED)
+        }
         true => format!("in colour: the {} classes with the lowest AUC", chart::COLOURED),
         false => String::new(),
     }
@@ -53,7 +56,7 @@ fn titled(name: &str, used: &Use<'_>, classes: &[usize], gathered: &Gathered) ->
     match classes {
         [one] => format!("{name}: {} against the rest{rest}", names[*one]),
         some if some.len() < names.len() => {
-            format!("{name}: the {} hardest of {} classes, each against the rest{rest}", some.len(), names.len())
+            format!("{name}: {} of {} classes against the rest{rest}", some.len(), names.len())
         }
         _ => format!("{name}: each class against the rest{rest}"),
     }
@@ -94,7 +97,7 @@ pub fn roc(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<
     let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("AUC {}", number(t.auc(), 4)))?;
     let figure = chart::roc(&borrowed(&curves)).title(&titled("ROC", used, &classes, gathered));
-    Ok(figure.subtitle(&coloured(&classes)))
+    Ok(figure.subtitle(&coloured(&classes, used)))
 }
 
 /// DET, with the equal error rate.
@@ -102,7 +105,7 @@ pub fn det(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<
     let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("EER {}%", number(100.0 * t.eer(), 3)))?;
     let figure = chart::det(&borrowed(&curves)).title(&titled("DET", used, &classes, gathered));
-    Ok(figure.subtitle(&coloured(&classes)))
+    Ok(figure.subtitle(&coloured(&classes, used)))
 }
 
 /// Bayes error curves: one figure for each class that is shown.
@@ -112,7 +115,9 @@ pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, ti
     let at: Vec<f64> = (0..=STEPS).map(|i| NATS * (2.0 * i as f64 / STEPS as f64 - 1.0)).collect();
     let classes = shown(gathered, used, class, FRAMES)?;
     let names = used.model.schema().classes();
-    let title = title.map_or_else(|| titled("Bayes error", used, &classes, gathered), str::to_string);
+    let which = if (2..names.len()).contains(&classes.len()) { ", those with the lowest AUC" } else { "" };
+    let title =
+        title.map_or_else(|| format!("{}{which}", titled("Bayes error", used, &classes, gathered)), str::to_string);
     let mut figures = Vec::new();
     for class in &classes {
         let points = gathered.trials(*class)?.bayes_error_curve(&at);

@@ -53,14 +53,11 @@ pub fn evidence(model: &Model, gathered: &Gathered, columns: &[usize], values: &
         };
     }
     let shown: Vec<&str> = columns.iter().map(|c| schema.columns()[*c].name.as_str()).collect();
-let evidence = match (model, model.plain()) {
+    let evidence = match (model, model.plain()) {
         (Model::Calibrated(calibrated), Model::Generative(plain)) => {
-            let share = match columns.len() == schema.columns().len() {
-                true => Share::WHOLE,
-                false => Share::new(columns.len(), calibrated.typical_cells()),
-            };
-            let calibrate = |e| calibrated.calibration().apply_shares(&e, |_| share);
-            plain.evidence_of(columns, &batch).and_then(calibrate)
+            let share = Share::new(columns.len(), calibrated.typical_cells());
+            let plain = plain.evidence_of(columns, &batch);
+            plain.and_then(|evidence| calibrated.calibration().apply_shares(&evidence, |_| share))
         }
         (_, Model::Generative(plain)) => plain.evidence_of(columns, &batch),
         _ => model.evidence(&batch),
