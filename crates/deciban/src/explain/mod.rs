@@ -180,6 +180,7 @@ fn logarithmic_mean(ln_s: f64, ln_t: f64) -> f64 {
 /// use deciban::learn::{Classifier, Generative, Learner, Model};
 ///
 /// let schema = Schema::numbers(&["height", "weight"], "sex", &["F", "M"])?;
+/// // Six made-up people.
 /// let people = [155.0, 52.0, 160.0, 61.0, 168.0, 58.0, 168.0, 70.0, 175.0, 69.0, 183.0, 84.0];
 /// let rows = Batch::new(6).row_major(&people[..], 2)?.classes(&[0, 0, 0, 1, 1, 1])?;
 /// let learner = Generative::gaussian(schema.columns(), Gaussian::default())?;

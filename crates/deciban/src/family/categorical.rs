@@ -24,7 +24,8 @@ use crate::statistic::Statistic;
 
 /// The categorical family with its hyper-parameters.
 ///
-/// The fur of cats: of 100 females 22 are tortoiseshell and 5 ginger, of 100 males none and 20.
+/// The fur of ten cats (from Cumani's lecture): of five females two are black, two white and one calico; of
+/// five males one is black, two are orange and two white.
 ///
 /// ```
 /// use deciban::data::{Batch, Cells, Rows, Tile};
@@ -36,33 +37,33 @@ use crate::statistic::Statistic;
 /// let (columns, classes) = (["fur".to_string()], ["female", "male"].map(String::from));
 /// let evidence = |pseudo_count: f64| -> deciban::Result<Evidence> {
 ///     let family = Categorical { pseudo_count, ..Categorical::default() };
-///     // A row for each colour (tortoiseshell, ginger, any other), weighted by its count.
-///     let statistic = |counts: [f64; 3]| -> deciban::Result<_> {
-///         let batch = Batch::new(3).codes(&[0, 1, 2])?.weights(&counts)?;
+///     // A row for each colour (black, orange, white, calico), weighted by its count.
+///     let statistic = |counts: [f64; 4]| -> deciban::Result<_> {
+///         let batch = Batch::new(4).codes(&[0, 1, 2, 3])?.weights(&counts)?;
 ///         let mut statistic = family.empty(1);
-///         family.observe(&mut statistic, &Cells::new(&batch, &[0], Rows::Range(0..3)), &columns)?;
+///         family.observe(&mut statistic, &Cells::new(&batch, &[0], Rows::Range(0..4)), &columns)?;
 ///         Ok(statistic)
 ///     };
-///     let (females, males) = (statistic([22.0, 5.0, 73.0])?, statistic([0.0, 20.0, 80.0])?);
-///     let density = family.fit(&[&females, &males], Names { columns: &columns, levels: &[3], classes: &classes })?;
-///     assert!((density.probability(0, 0, 0) - (22.0 + pseudo_count) / (100.0 + 3.0 * pseudo_count)).abs() < 1e-15);
-///     // What a tortoiseshell cat says, then a ginger one.
-///     let (batch, mut out) = (Batch::new(2).codes(&[0, 1])?, Tile::default());
+///     let (females, males) = (statistic([2.0, 0.0, 2.0, 1.0])?, statistic([1.0, 2.0, 2.0, 0.0])?);
+///     let density = family.fit(&[&females, &males], Names { columns: &columns, levels: &[4], classes: &classes })?;
+///     assert!((density.probability(0, 0, 0) - (2.0 + pseudo_count) / (5.0 + 4.0 * pseudo_count)).abs() < 1e-15);
+///     // The evidence of a calico cat, then of an orange one.
+///     let (batch, mut out) = (Batch::new(2).codes(&[3, 1])?, Tile::default());
 ///     out.resize(2, 2);
 ///     density.add_log_density(&Cells::new(&batch, &[0], Rows::Range(0..2)), &columns, &mut out)?;
 ///     Evidence::new(2, vec![out.column(0)[0], out.column(1)[0], out.column(0)[1], out.column(1)[1]])
 /// };
 ///
-/// // Maximum likelihood: a tortoiseshell male is impossible, and no prior changes that.
+/// // Maximum likelihood: a calico male is impossible, and no prior changes that.
 /// let ml = evidence(0.0)?;
 /// assert_eq!(ml.llr(0, 1), f64::NEG_INFINITY);
 /// assert_eq!(ml.posterior(&Prior::new(&[0.1, 0.9])?).row(0), [1.0, 0.0]);
-/// // With a pseudo-count of 1 he is rare: 23/103 against 1/103.
+/// // With a pseudo-count of 1 he is rare: 2/9 for females against 1/9 for males.
 /// let laplace = evidence(1.0)?;
-/// assert!((laplace.llr(0, 1) - (1.0f64 / 23.0).ln()).abs() < 1e-14);
-/// assert!((laplace.posterior(&Prior::uniform(2)).row(0)[0] - 23.0 / 24.0).abs() < 1e-14);
-/// // Ginger: 21/103 against 6/103.
-/// assert!((laplace.posterior(&Prior::uniform(2)).row(1)[1] - 21.0 / 27.0).abs() < 1e-14);
+/// assert!((laplace.llr(0, 1) - 0.5f64.ln()).abs() < 1e-14);
+/// assert!((laplace.posterior(&Prior::uniform(2)).row(0)[0] - 2.0 / 3.0).abs() < 1e-14);
+/// // Orange: 1/9 against 3/9.
+/// assert!((laplace.posterior(&Prior::uniform(2)).row(1)[1] - 0.75).abs() < 1e-14);
 /// # Ok::<(), deciban::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

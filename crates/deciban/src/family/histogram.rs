@@ -46,16 +46,17 @@ use crate::transform::{Binning, Bins};
 ///     family.observe(&mut statistic, &Cells::new(&batch, &[0], Rows::Range(0..areas.len())), &names)?;
 ///     Ok::<_, deciban::Error>(statistic)
 /// };
+/// // Made-up areas in square feet.
 /// let flats = statistic(&[300.0, 350.0, 420.0, 500.0, 640.0, 900.0])?;
 /// let houses = statistic(&[700.0, 950.0, 1100.0, 1300.0, 1500.0, 2000.0])?;
 /// let density = family.fit(&[&flats, &houses], Names { columns: &names, levels: &[0], classes: &classes })?;
 ///
 /// // Flats have 2, 3, 1, 0 of 6 in the four bins, houses 0, 1, 2, 3; each bin gets one more.
 /// assert!((density.probability(0, 0, 1) - 4.0 / 10.0).abs() < 1e-15);
-/// // 1000 is in 800..1200: 2/10 against 3/10, over a width of 400. 5000 is in the last bin.
+/// // 890 is in the third bin, 800..1200: 2/10 against 3/10, over a width of 400. 5000 is in the last bin.
 /// let mut out = Tile::default();
 /// out.resize(2, 2);
-/// let batch = Batch::new(2).column(&[1000.0, 5000.0][..])?;
+/// let batch = Batch::new(2).column(&[890.0, 5000.0][..])?;
 /// density.add_log_density(&Cells::new(&batch, &[0], Rows::Range(0..2)), &names, &mut out)?;
 /// assert!((out.column(0)[0] - (0.2f64 / 400.0).ln()).abs() < 1e-14);
 /// assert!((out.column(1)[0] - out.column(0)[0] - 1.5f64.ln()).abs() < 1e-14);

@@ -12,6 +12,7 @@
 //! use deciban::select::{Candidate, CrossValidation, Folds};
 //!
 //! let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
+//! // Ten made-up heights in cm.
 //! let heights = [155.0, 160.0, 162.0, 165.0, 168.0, 168.0, 173.0, 175.0, 178.0, 183.0];
 //! let rows = Batch::new(10).column(&heights[..])?.classes(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1])?;
 //! let engine = Memory::new(schema.clone(), rows)?;

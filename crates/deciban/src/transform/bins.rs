@@ -93,7 +93,8 @@ fn check_cuts(cuts: &[f64]) -> Result<()> {
 /// use deciban::transform::Bins;
 /// let area = Bins::new(vec![400.0, 800.0, 1200.0], Some(250.0), Some(2000.0))?;
 /// assert_eq!(area.names(), ["<400", "400..800", "800..1200", ">=1200"]);
-/// assert_eq!([area.code(399.0), area.code(400.0), area.code(9000.0)], [0, 1, 3]);
+/// // Codes count from 0: 890 square feet are in the third bin.
+/// assert_eq!([area.code(399.0), area.code(400.0), area.code(890.0), area.code(9000.0)], [0, 1, 2, 3]);
 /// assert_eq!(area.width(0), 150.0);
 /// # Ok::<(), deciban::Error>(())
 /// ```

@@ -16,7 +16,7 @@ use crate::file::{Archive, Stored};
 /// // The first column is a category.
 /// let discretise = Discretise::new(vec![None, Some(area)]);
 /// let mut codes = Vec::new();
-/// discretise.bins(1).unwrap().codes(&[1000.0, f64::NAN, 120.0], &mut codes);
+/// discretise.bins(1).unwrap().codes(&[890.0, f64::NAN, 120.0], &mut codes);
 /// assert_eq!(codes, [2, MISSING, 0]);
 /// # Ok::<(), deciban::Error>(())
 /// ```

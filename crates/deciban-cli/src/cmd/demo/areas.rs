@@ -15,8 +15,9 @@ use crate::output::say;
 use deciban_tasks::describe;
 use deciban_tasks::table::Table;
 
+/// The bins of Uc Cetina's lecture "Generative learning models", in square feet.
 const CUTS: [f64; 3] = [400.0, 800.0, 1200.0];
-/// Made-up areas in square feet: those of the example in the library's documentation.
+/// Made-up areas, the same as in the documentation of `Histogram`.
 const FLATS: [f64; 6] = [300.0, 350.0, 420.0, 500.0, 640.0, 900.0];
 const HOUSES: [f64; 6] = [700.0, 950.0, 1100.0, 1300.0, 1500.0, 2000.0];
 
@@ -28,7 +29,7 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
     let family = Histogram { bins: Binning::Cuts(vec![CUTS.to_vec()]), pseudo_count: 1.0 };
     let model = learn(&schema, rows, AnyFamily::Histogram(family))?;
 
-    say!("Flat or house, by the living area in square feet: six of each, in bins cut at 400, 800 and 1200.");
+    say!("Flat or house, by the living area in square feet: six of each (made up), in bins cut at 400, 800 and 1200.");
     say!("A pseudo-count of 1 for each of the four bins: p = (n + 1)/(6 + 4). Posteriors are under equal priors.\n");
     let within =
         |bin: usize, areas: &[f64]| areas.iter().filter(|a| CUTS.iter().filter(|c| *a >= *c).count() == bin).count();
@@ -49,9 +50,9 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
     }
     say!("{table}");
 
-    say!("A home of 1000 square feet under three priors:\n");
-    let evidence = model.evidence(&Batch::new(1).column(&[1000.0][..])?)?;
-    let mut table = Table::new(["prior of a house", "evidence, dB", "P(house | 1000)", "decision"]);
+    say!("A home of 890 square feet, which is in the third bin, under three priors:\n");
+    let evidence = model.evidence(&Batch::new(1).column(&[890.0][..])?)?;
+    let mut table = Table::new(["prior of a house", "evidence, dB", "P(house | 890)", "decision"]);
     for prior in [0.2, 0.5, 0.8] {
         let posterior = evidence.posterior(&Prior::new(&[1.0 - prior, prior])?);
         let decision = posterior.most_probable(0).map_or("neither", |c| ["flat", "house"][c]);
@@ -59,6 +60,6 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
         table.row(cells.into_iter().chain([decision.to_string()]));
     }
     say!("{table}");
-    say!("All classes share the bins, so their widths cancel; 5000 square feet fall in the last bin.");
+    say!("All classes share the bins, so the widths of the bins cancel. Any larger area is in the last bin.");
     Ok(())
 }

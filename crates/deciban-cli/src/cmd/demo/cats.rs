@@ -1,4 +1,4 @@
-//! The fur of cats: a colour, two classes, and what a pseudo-count is for.
+//! The fur of cats: one category, two classes, and what a pseudo-count is for.
 
 use std::path::PathBuf;
 
@@ -14,59 +14,65 @@ use crate::output::say;
 use deciban_tasks::describe;
 use deciban_tasks::table::Table;
 
-/// A made-up count of 100 females and 100 males. Two colours in one coat need two X chromosomes, so
-/// nearly all tortoiseshell cats are female: there is one male in thousands, and none of them here.
-const FUR: [(&str, [u32; 2]); 6] = [
-    ("black", [22, 26]),
-    ("tabby", [30, 34]),
-    ("grey", [13, 15]),
-    ("white", [8, 5]),
-    ("ginger", [5, 20]),
-    ("tortoiseshell", [22, 0]),
+const COLOURS: [&str; 4] = ["black", "orange", "white", "calico"];
+const CALICO: u32 = 3;
+const GENDERS: [&str; 2] = ["female", "male"];
+const MALE: usize = 1;
+/// Ten cats as (colour, gender): the data of Cumani's lecture "Linear and quadratic classifiers I".
+const CATS: [(&str, &str); 10] = [
+    ("black", "male"),
+    ("orange", "male"),
+    ("black", "female"),
+    ("orange", "male"),
+    ("white", "male"),
+    ("white", "female"),
+    ("white", "male"),
+    ("white", "female"),
+    ("black", "female"),
+    ("calico", "female"),
 ];
 
-const MALE: usize = 1;
-
 pub fn run(_: Option<PathBuf>) -> Result<()> {
-    let [females, males] = [0, 1].map(|c| FUR.iter().map(|(_, n)| n[c]).sum::<u32>());
-    say!(
-        "{females} female and {males} male cats by the colour of their fur (a made-up count). π is p(colour | gender)."
-    );
+    say!("Ten cats, five of each gender, by the colour of their fur. π is p(colour | gender).");
     let (ml, laplace) = (fit(0.0)?, fit(1.0)?);
-    say!("\nMaximum likelihood, π = n/N: what a gender never showed is impossible there.\n\n{}", table(&ml)?);
-    say!("With a pseudo-count of 1, π = (n + 1)/(N + 6): rare, but possible.\n\n{}", table(&laplace)?);
+    say!("\nMaximum likelihood, π = n/N: a colour that a gender never showed is impossible for it.\n\n{}", table(&ml)?);
+    say!("With a pseudo-count of 1, π = (n + 1)/(N + 4): such a colour is rare, but possible.\n\n{}", table(&laplace)?);
 
     let one_in_ten = Prior::new(&[0.1, 0.9])?;
     let female = |model: &GenerativeModel| -> Result<f64> {
-        let tortoiseshell = [FUR.len() as u32 - 1];
-        let evidence = model.evidence(&Batch::new(1).codes(&tortoiseshell)?)?;
+        let evidence = model.evidence(&Batch::new(1).codes(&[CALICO])?)?;
         Ok(evidence.posterior(&one_in_ten).row(0)[1 - MALE])
     };
-    say!("P(F | tortoiseshell) where one cat in ten is female: {:.4} with the pseudo-count,", female(&laplace)?);
-    say!("{:.4} by maximum likelihood: no prior moves what is impossible.", female(&ml)?);
+    say!("P(F | calico) where one cat in ten is female: {:.4} with the pseudo-count,", female(&laplace)?);
+    say!("{:.4} by maximum likelihood: no prior can change what is impossible.", female(&ml)?);
     Ok(())
 }
 
-/// A row for each colour and gender, weighted by its count.
+/// A row for each cat.
 fn fit(pseudo_count: f64) -> Result<GenerativeModel> {
-    let levels = FUR.iter().map(|(colour, _)| colour.to_string()).collect();
+    let levels = COLOURS.map(String::from).to_vec();
     let fur = Column { name: "fur".into(), kind: Kind::Category, levels };
-    let schema = Schema::new(vec![fur], "gender", vec!["female".into(), "male".into()])?;
-    let (mut colours, mut genders, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for (colour, (_, counts)) in FUR.iter().enumerate() {
-        for (gender, &n) in counts.iter().enumerate() {
-            colours.push(colour as u32);
-            genders.push(gender as u32);
-            weights.push(f64::from(n));
-        }
-    }
-    let rows = Batch::new(colours.len()).codes(&colours)?.classes(&genders)?.weights(&weights)?;
+    let schema = Schema::new(vec![fur], "gender", GENDERS.map(String::from).to_vec())?;
+    let [colours, genders] = codes();
+    let rows = Batch::new(CATS.len()).codes(&colours)?.classes(&genders)?;
     learn(&schema, rows, AnyFamily::Categorical(Categorical { pseudo_count, ..Categorical::default() }))
 }
 
-/// The π table, and what each colour says under equal priors; last a colour that nobody has seen.
+/// The places of each cat's colour and gender in their lists.
+fn codes() -> [Vec<u32>; 2] {
+    let place = |list: &[&str], name: &str| list.iter().position(|n| *n == name).unwrap_or(list.len()) as u32;
+    [CATS.map(|(colour, _)| place(&COLOURS, colour)).to_vec(), CATS.map(|(_, gender)| place(&GENDERS, gender)).to_vec()]
+}
+
+/// How many cats have this colour, by gender.
+fn counts(colour: &str) -> [usize; 2] {
+    GENDERS.map(|gender| CATS.iter().filter(|cat| **cat == (colour, gender)).count())
+}
+
+/// The π table, and the evidence of each colour with posteriors under equal priors. The last row is a
+/// colour that no cat has.
 fn table(model: &GenerativeModel) -> Result<Table> {
-    let mut codes: Vec<u32> = (0..FUR.len() as u32).collect();
+    let mut codes: Vec<u32> = (0..COLOURS.len() as u32).collect();
     codes.push(UNSEEN);
     let evidence = model.evidence(&Batch::new(codes.len()).codes(&codes)?)?;
     let posterior = evidence.posterior(&Prior::uniform(2));
@@ -74,7 +80,8 @@ fn table(model: &GenerativeModel) -> Result<Table> {
     let mut table =
         Table::new(["colour", "n(F)", "n(M)", "π(F)", "π(M)", "M over F, dB", "P(F | colour)", "P(M | colour)"]);
     for row in 0..codes.len() {
-        let (colour, n) = FUR.get(row).copied().unwrap_or(("(one never seen)", [0, 0]));
+        let colour = COLOURS.get(row).copied().unwrap_or("(never seen)");
+        let n = counts(colour);
         let pi = pi.get(row).cloned().unwrap_or_else(|| evidence.row(row).iter().map(|e| e.exp()).collect());
         let p = posterior.row(row);
         table.row([

@@ -27,6 +27,9 @@ const TELLING: [[&str; 8]; 2] = [
     ["home", "lunch", "love", "meeting", "sorry", "thanks", "tomorrow", "tonight"],
     ["cash", "claim", "free", "guaranteed", "offer", "prize", "urgent", "winner"],
 ];
+/// Word 35,000 of the dictionary, which no message has: the example of Uc Cetina's lecture "Generative
+/// learning models".
+const NIPS: usize = 34_999;
 /// What the new message says before the word that nobody has used.
 const NEW: [&str; 3] = ["claim", "free", "prize"];
 
@@ -75,7 +78,8 @@ pub fn run(data: Option<PathBuf>) -> Result<()> {
     }
     say!("{table}");
     say!("A row with 0/0 is impossible in both classes: it gets no decision, and counts as an error.");
-    match used.iter().position(|used| !used) {
+    let nips = (data.is_none() && !used[NIPS]).then_some(NIPS);
+    match nips.or_else(|| used.iter().position(|used| !used)) {
         Some(word) => new_message(&mail, &models, word as u32),
         None => Ok(()),
     }
@@ -155,6 +159,7 @@ fn generated() -> Mail {
     const WORDS: usize = 50_000;
     let mut random = Random::new(1943);
     let mut dictionary: Vec<String> = (0..WORDS as u64).map(made_up).collect();
+    dictionary[NIPS] = "nips".into();
     let mut weights: [Vec<f64>; 2] = [0, 1].map(|_| (0..WORDS).map(|rank| (rank as f64 + 3.0).powf(-1.25)).collect());
     for (class, weights) in weights.iter_mut().enumerate() {
         weights.iter_mut().for_each(|w| *w *= (0.4 * random.normal()).exp());
@@ -163,6 +168,7 @@ fn generated() -> Mail {
             dictionary[100 + place] = word.to_string();
             weights[100 + place] = 1.0 / if own { 10.0 } else { 200.0 };
         }
+        weights[NIPS] = 0.0;
         // Running sums.
         (1..WORDS).for_each(|j| weights[j] += weights[j - 1]);
     }
