@@ -70,8 +70,9 @@ fn two_classes_have_figures_of_their_evidence() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn leave_one_out_of_iris() {
-    let Some(iris) = shared("data/iris/iris.csv") else { return };
+    let iris = shared("data/iris/iris.csv");
     let folder = Folder::new();
     let options = ["compare", &iris, "--target", "species", "--models", "gaussian", "--folds", "leave-one-out"];
     let told = rows(&folder.json(&[&options[..], &["--json"]].concat()));
@@ -159,10 +160,11 @@ fn auto_chooses_by_cross_validation() {
 
 /// The choice on the income of 32,561 people does for the 16,281 that nobody chose by.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn auto_on_adult() {
-    let Some(train) = shared("data/adult/adult.data.gz") else { return };
+    let train = shared("data/adult/adult.data.gz");
     let folder = Folder::new();
-    let test = shared("data/adult/adult.test.gz").unwrap();
+    let test = shared("data/adult/adult.test.gz");
     let unpack = |path: &str| {
         let output = std::process::Command::new("gzip").args(["-dc", path]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -181,8 +183,9 @@ fn auto_on_adult() {
 
 /// The first of the candidates of `auto` for texts, in ten folds.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn texts_in_ten_folds() {
-    let Some(spam) = shared("data/sms-spam/SMSSpamCollection") else { return };
+    let spam = shared("data/sms-spam/SMSSpamCollection");
     let folder = Folder::new();
     let read = [spam.as_str(), "--format", "tsv", "--no-header", "--no-quotes", "--target", "c0"];
     let fit = folder.json(&[&["fit"], &read[..], &["--model", "auto", "--folds", "10", "--json"]].concat());
@@ -199,7 +202,7 @@ fn model_files_on_rows_they_have_not_seen() {
         [("full", &["--covariance", "full"][..]), ("few", &["--columns", "mean_radius,mean_texture"])]
     {
         let file = format!("{name}.deciban");
-        folder.ok(&[&["fit", "train.csv", "-t", "diagnosis", "-o", &file], options].concat());
+        folder.ok(&[&["fit", "--model", "gaussian", "train.csv", "-t", "diagnosis", "-o", &file], options].concat());
     }
     let files = ["naive.deciban", "full.deciban", "few.deciban"];
     let told = rows(&folder.json(&[&["compare"], &files[..], &["test.csv", "--json"]].concat()));
@@ -235,7 +238,7 @@ fn classes_in_another_order_are_the_same_classes() {
     let folder = Folder::new();
     folder.write("a.csv", "x,a,b\n1,1,0\n2,1,0\n3,0,1\n1.5,0,1\n");
     let fit = |classes: &str, file: &str| {
-        folder.ok(&["fit", "a.csv", "--one-hot-target", classes, "--columns", "x", "-o", file]);
+        folder.ok(&["fit", "--model", "gaussian", "a.csv", "--one-hot-target", classes, "--columns", "x", "-o", file]);
     };
     fit("a,b", "ab.deciban");
     fit("b,a", "ba.deciban");
@@ -251,8 +254,19 @@ fn classes_in_another_order_are_the_same_classes() {
 #[test]
 fn what_model_files_cannot_be_compared_on() {
     let folder = Folder::with_tumours();
-    folder.ok(&["fit", &wine(), "--target", "Type", "-o", "wine.deciban"]);
-    folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--columns", "mean_radius", "-o", "few.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine(), "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&[
+        "fit",
+        "--model",
+        "gaussian",
+        "train.csv",
+        "-t",
+        "diagnosis",
+        "--columns",
+        "mean_radius",
+        "-o",
+        "few.deciban",
+    ]);
     folder.write("narrow.csv", "diagnosis,mean_radius\nbenign,11\nmalignant,19\n");
     let fails = |arguments: &[&str]| folder.fails(&[&["compare"], arguments].concat());
     let message = fails(&["naive.deciban", "wine.deciban", "test.csv"]);

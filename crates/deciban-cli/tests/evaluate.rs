@@ -12,7 +12,7 @@ fn confusion(figures: &Value) -> Vec<Vec<f64>> {
 #[test]
 fn text_for_people() {
     let folder = Folder::new();
-    folder.ok(&["fit", &wine(), "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine(), "--target", "Type", "-o", "wine.deciban"]);
     let (code, stdout, stderr) = folder.run(&["evaluate", "wine.deciban", &wine()]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();

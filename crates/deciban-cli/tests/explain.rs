@@ -13,7 +13,7 @@ fn ledgers_add_up_to_the_posterior() {
     let folder = Folder::new();
     for options in [
         &["--model", "naive-bayes"][..],
-        &["--columns", "Alcohol,Ash,Hue,Proline"],
+        &["--model", "gaussian", "--columns", "Alcohol,Ash,Hue,Proline"],
         &["--covariance", "tied", "--lda", "2"],
         &["--model", "logistic"],
         &["--model", "least-squares"],

@@ -43,8 +43,9 @@ fn every_covariance_of_the_wines_is_as_the_textbook_has_it() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn every_covariance_of_the_irises_is_as_the_textbook_has_it() {
-    let Some(iris) = shared("data/iris/iris.data") else { return };
+    let iris = shared("data/iris/iris.data");
     check_reference(&iris, &["--target", "c4"], &["--no-header"], &IRIS);
 }
 
@@ -66,7 +67,8 @@ fn the_json_says_what_was_learned() {
 #[test]
 fn without_a_file_the_model_is_shown() {
     let folder = Folder::new();
-    let (code, stdout, stderr) = folder.run(&["fit", &wine(), "-t", "Type", "--columns", "Alcohol,Hue"]);
+    let (code, stdout, stderr) =
+        folder.run(&["fit", "--model", "gaussian", &wine(), "-t", "Type", "--columns", "Alcohol,Hue"]);
     assert_eq!((code, stderr.as_str()), (0, "The model was not saved: give -o FILE.\n"));
     assert!(stdout.starts_with("gaussian, covariance full, estimator ml\n"), "{stdout}");
     // By hand: 13.15375 and √(Σ(x−m)²/48) for the Barberas' alcohol.
@@ -77,7 +79,8 @@ fn without_a_file_the_model_is_shown() {
 #[test]
 fn with_a_file_standard_output_stays_empty() {
     let folder = Folder::new();
-    let (code, stdout, stderr) = folder.run(&["fit", &wine(), "-t", "Type", "-o", "wine.deciban"]);
+    let (code, stdout, stderr) =
+        folder.run(&["fit", "--model", "gaussian", &wine(), "-t", "Type", "-o", "wine.deciban"]);
     assert_eq!((code, stdout.as_str()), (0, ""));
     assert!(stderr.starts_with("wine.deciban: 178 rows, 13 columns, 3 classes, "), "{stderr}");
     assert_eq!(folder.files(), ["wine.deciban"]);
@@ -114,7 +117,7 @@ fn many_files_a_glob_and_standard_input_are_one_table() {
 fn a_fit_repeats_to_the_byte() {
     let folder = Folder::new();
     let model = |name: &str| {
-        folder.ok(&["fit", &wine(), "--target", "Type", "-o", name]);
+        folder.ok(&["fit", "--model", "gaussian", &wine(), "--target", "Type", "-o", name]);
         folder.read(name)
     };
     let first = model("first.deciban");
@@ -142,19 +145,19 @@ fn labels_may_stand_elsewhere() {
     folder.write("data.csv", data);
     folder.write("labels.txt", labels);
     folder.write("one-hot.csv", one_hot);
-    let column = predictions(&folder, &["fit", &wine(), "--target", "Type"]);
-    let apart = predictions(&folder, &["fit", "data.csv", "--labels", "labels.txt"]);
+    let column = predictions(&folder, &["fit", "--model", "gaussian", &wine(), "--target", "Type"]);
+    let apart = predictions(&folder, &["fit", "--model", "gaussian", "data.csv", "--labels", "labels.txt"]);
     assert_eq!(column, apart);
     assert_eq!(
         folder.json(&["evaluate", "m.deciban", "data.csv", "--labels", "labels.txt", "--json"])["errors"],
         folder.json(&["evaluate", "m.deciban", &wine(), "--labels", "labels.txt", "--json"])["errors"],
     );
     let names = "Barbera,Barolo,Grignolino";
-    assert_eq!(column, predictions(&folder, &["fit", "one-hot.csv", "--one-hot-target", names]));
+    assert_eq!(column, predictions(&folder, &["fit", "--model", "gaussian", "one-hot.csv", "--one-hot-target", names]));
     let figures = folder.json(&["evaluate", "m.deciban", "one-hot.csv", "--one-hot-target", names, "--json"]);
     assert_eq!(figures["errors"].as_f64(), Some(1.0));
     folder.write("short.txt", "Barolo\nBarolo\n");
-    let message = folder.fails(&["fit", "data.csv", "--labels", "short.txt", "-o", "x.deciban"]);
+    let message = folder.fails(&["fit", "--model", "gaussian", "data.csv", "--labels", "short.txt", "-o", "x.deciban"]);
     assert_eq!(message, "short.txt: there are 2 labels for the 178 rows of data.csv: each row needs its own");
 }
 
@@ -164,10 +167,22 @@ fn one_class_versus_the_rest() {
     let text = std::fs::read_to_string(wine()).unwrap();
     let relabelled = text.replace("\nGrignolino,", "\nother,").replace("\nBarbera,", "\nother,");
     folder.write("two.csv", relabelled);
-    let report = folder.json(&["fit", &wine(), "-t", "Type", "--versus-rest", "Barolo", "-o", "v.deciban", "--json"]);
+    let report = folder.json(&[
+        "fit",
+        "--model",
+        "gaussian",
+        &wine(),
+        "-t",
+        "Type",
+        "--versus-rest",
+        "Barolo",
+        "-o",
+        "v.deciban",
+        "--json",
+    ]);
     assert_eq!(texts(&report["classes"]), ["not Barolo", "Barolo"]);
     assert_eq!(numbers(&report["class_rows"]), [119.0, 59.0]);
-    folder.ok(&["fit", "two.csv", "-t", "Type", "-o", "two.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", "two.csv", "-t", "Type", "-o", "two.deciban"]);
     let versus = folder.table(&["predict", "v.deciban", &wine()]);
     let two = folder.table(&["predict", "two.deciban", &wine()]);
     for (a, b) in versus.numbers("p(Barolo)").into_iter().zip(two.numbers("p(Barolo)")) {
@@ -176,7 +191,18 @@ fn one_class_versus_the_rest() {
     // The three classes of the file are evaluated as two.
     let figures = folder.json(&["evaluate", "v.deciban", &wine(), "--json"]);
     assert_eq!((texts(&figures["classes"]), figures["rows"].as_f64()), (vec!["not Barolo", "Barolo"], Some(178.0)));
-    let message = folder.fails(&["fit", &wine(), "-t", "Type", "--versus-rest", "Merlot", "-o", "x.deciban"]);
+    let message = folder.fails(&[
+        "fit",
+        "--model",
+        "gaussian",
+        &wine(),
+        "-t",
+        "Type",
+        "--versus-rest",
+        "Merlot",
+        "-o",
+        "x.deciban",
+    ]);
     assert!(message.starts_with("no row has the class `Merlot`"), "{message}");
 }
 
@@ -184,12 +210,12 @@ fn one_class_versus_the_rest() {
 fn columns_are_chosen_and_left_out() {
     let folder = Folder::new();
     let names = |options: &[&str]| {
-        let report = folder.json(&[&["fit", &wine(), "-t", "Type", "--json"], options].concat());
+        let report = folder.json(&[&["fit", "--model", "gaussian", &wine(), "-t", "Type", "--json"], options].concat());
         texts(&report["columns"]).iter().map(|name| name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(&["--columns", "Hue,Alcohol"]), ["Hue", "Alcohol"]);
     assert_eq!(names(&["--ignore", "Proline,Ash"]).len(), 11);
-    let message = folder.fails(&["fit", &wine(), "-t", "Type", "--ignore", "Prolin"]);
+    let message = folder.fails(&["fit", "--model", "gaussian", &wine(), "-t", "Type", "--ignore", "Prolin"]);
     assert_eq!(message, "--ignore: there is no column `Prolin`: did you mean `Proline`?");
 }
 
@@ -207,15 +233,15 @@ fn weight_two_is_the_row_twice() {
     }
     folder.write("weighted.csv", weighted);
     folder.write("repeated.csv", repeated);
-    let a = predictions(&folder, &["fit", "weighted.csv", "-t", "Type", "--weight", "w"]);
-    let b = predictions(&folder, &["fit", "repeated.csv", "-t", "Type"]);
+    let a = predictions(&folder, &["fit", "--model", "gaussian", "weighted.csv", "-t", "Type", "--weight", "w"]);
+    let b = predictions(&folder, &["fit", "--model", "gaussian", "repeated.csv", "-t", "Type"]);
     same_predictions(&a, &b, 1e-9);
 }
 
 #[test]
 fn the_prior_of_the_model_is_only_its_default() {
     let folder = Folder::new();
-    let fit = ["fit", &wine(), "-t", "Type", "--columns", "Alcohol,Hue", "-o"];
+    let fit = ["fit", "--model", "gaussian", &wine(), "-t", "Type", "--columns", "Alcohol,Hue", "-o"];
     folder.ok(&[&fit[..], &["empirical.deciban"]].concat());
     folder.ok(&[&fit[..], &["uniform.deciban", "--prior", "uniform"]].concat());
     let predict = |model: &str, prior: &[&str]| folder.ok(&[&["predict", model, &wine()], prior].concat());
@@ -272,7 +298,7 @@ fn regularisation_and_linear_maps() {
 #[test]
 fn wrong_input_is_told_with_its_place() {
     let folder = Folder::new();
-    let fails = |args: &[&str]| folder.fails(&[&["fit"], args, &["-o", "m.deciban"]].concat());
+    let fails = |args: &[&str]| folder.fails(&[&["fit", "--model", "gaussian"], args, &["-o", "m.deciban"]].concat());
     let wine = wine();
     assert_eq!(
         fails(&[&wine, "-t", "Typ"]),
@@ -312,7 +338,7 @@ fn wrong_input_is_told_with_its_place() {
 fn a_failed_fit_leaves_the_old_model_alone() {
     let folder = Folder::with_model(&[]);
     let before = folder.read("wine.deciban");
-    folder.fails(&["fit", &wine(), "-t", "Typ", "-o", "wine.deciban"]);
+    folder.fails(&["fit", "--model", "gaussian", &wine(), "-t", "Typ", "-o", "wine.deciban"]);
     folder.fails(&["fit", &wine(), "-t", "Type", "--pca", "99", "-o", "wine.deciban"]);
     assert!(folder.read("wine.deciban") == before);
 }

@@ -19,7 +19,7 @@ fn parts() -> Folder {
 
 /// The predictions for all wines of a model fitted from `data`.
 fn predictions(folder: &Folder, data: &[&str]) -> Table {
-    folder.ok(&[&["fit"], data, &["-o", "m.deciban"]].concat());
+    folder.ok(&[&["fit", "--model", "gaussian"], data, &["-o", "m.deciban"]].concat());
     folder.table(&["predict", "m.deciban", &wine(), "--evidence", "--density"])
 }
 
@@ -51,7 +51,7 @@ fn forget_undoes_merge() {
     same_predictions(&rest, &predictions(&folder, &["one.stats"]), 1e-9);
     folder.ok(&["forget", "a.stats", "a.stats", "-o", "none.stats"]);
     assert!(numbers(&folder.json(&["inspect", "none.stats", "--json"])["rows"]).is_empty());
-    assert_eq!(folder.fails(&["fit", "none.stats", "-o", "x.deciban"]), "there are no labelled rows to learn from");
+    assert_eq!(folder.fails(&["fit", "--model", "gaussian", "none.stats", "-o", "x.deciban"]), "there are no labelled rows to learn from");
     folder.ok(&["merge", "none.stats", "b.stats", "-o", "again.stats"]);
     let rest = predictions(&folder, &["b.csv", "-t", "Type"]);
     same_predictions(&rest, &predictions(&folder, &["again.stats"]), 1e-9);
@@ -124,11 +124,11 @@ fn what_does_not_belong_together_is_refused() {
     assert_eq!(merge("folds.stats"), "the statistics have 1 and 5 folds: make them with the same --folds");
     folder.ok(&["stats", "b.csv", "-t", "Type", "--gaussianise", "-o", "normal.stats"]);
     assert!(merge("normal.stats").contains("another --gaussianise"));
-    folder.ok(&["fit", "b.csv", "-t", "Type", "-o", "m.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", "b.csv", "-t", "Type", "-o", "m.deciban"]);
     assert_eq!(merge("m.deciban"), "m.deciban: this is a model file, not a statistics file");
     assert!(merge("b.csv").starts_with("b.csv: this is not a deciban file"));
     assert!(merge("none.stats").starts_with("none.stats: "));
-    let message = folder.fails(&["fit", "a.stats", "b.csv", "-o", "x.deciban"]);
+    let message = folder.fails(&["fit", "--model", "gaussian", "a.stats", "b.csv", "-o", "x.deciban"]);
     assert_eq!(message, "`b.csv` is no statistics file, others are: make one of it with `deciban stats`");
     folder.misused(&["merge", "a.stats", "b.stats"]);
     folder.misused(&["forget", "a.stats", "-o", "x.stats"]);

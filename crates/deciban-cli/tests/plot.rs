@@ -102,7 +102,7 @@ fn learning_curves_of_models() {
     {
         assert!(svg.contains(part), "{part}");
     }
-    folder.ok(&["fit", &wine(), "-t", "Type", "--columns", "Alcohol", "-o", "one.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine(), "-t", "Type", "--columns", "Alcohol", "-o", "one.deciban"]);
     let message = folder.fails(&["plot", "wine.deciban", "one.deciban", &wine(), "--kind", "learning-curve"]);
     assert!(message.starts_with("one.deciban has other classes or columns than wine.deciban"), "{message}");
     let message = folder.fails(&["plot", "wine.deciban", "one.deciban", "--kind", "learning-curve"]);
@@ -143,7 +143,7 @@ fn columns_that_are_not_shown() {
     let folder = Folder::new();
     let wine = wine();
     let two = ["--kind", "regions", "--columns", "Alcohol,Hue"];
-    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine, "--target", "Type", "-o", "wine.deciban"]);
     assert!(plot(&folder, &two).contains("ellipses: one and two standard deviations; other columns integrated out"));
     // The marginal of a full Gaussian is the Gaussian of the marginal: the same decisions on the grid, but
     // for points on a boundary, where the last digit decides.
@@ -164,7 +164,7 @@ fn columns_that_are_not_shown() {
 fn errors_name_the_flag() {
     let folder = Folder::new();
     let wine = wine();
-    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine, "--target", "Type", "-o", "wine.deciban"]);
     folder.ok(&["fit", &wine, "--target", "Type", "--pca", "3", "-o", "pca.deciban"]);
     let fails = |args: &[&str], parts: &[&str]| {
         let (code, stdout, stderr) = folder.run(args);
@@ -187,7 +187,7 @@ fn errors_name_the_flag() {
 fn a_report_is_one_page_without_the_network() {
     let folder = Folder::new();
     let wine = wine();
-    folder.ok(&["fit", &wine, "--target", "Type", "-o", "wine.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", &wine, "--target", "Type", "-o", "wine.deciban"]);
     let (code, stdout, _) = folder.run(&["evaluate", "wine.deciban", &wine, "--report", "wine.html"]);
     let plain = folder.run(&["evaluate", "wine.deciban", &wine]).1;
     assert_eq!((code, stdout), (0, plain));
@@ -265,7 +265,7 @@ fn a_column_that_parts_two_classes_tells_one_bit() {
         table += &format!("{},{},{}\n", if i % 2 == 0 { "a" } else { "b" }, 100 * (i % 2) + i % 5, (i / 2) % 7);
     }
     folder.write("two.csv", table);
-    folder.ok(&["fit", "two.csv", "--target", "class", "-o", "two.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", "two.csv", "--target", "class", "-o", "two.deciban"]);
     folder.ok(&["evaluate", "two.deciban", "two.csv", "--report", "two.html"]);
     let page = drawn(&folder, "two.html");
     assert!(page.contains("bits about the class: apart first with 1"), "{}", page.matches("first with").count());

@@ -211,7 +211,7 @@ fn columns_are_found_by_name() {
 fn a_missing_cell_is_integrated_out() {
     // The marginal of a Gaussian is the Gaussian of the other columns.
     let both = Folder::with_model(&[]);
-    both.ok(&["fit", &wine(), "-t", "Type", "--columns", "Alcohol", "-o", "alcohol.deciban"]);
+    both.ok(&["fit", "--model", "gaussian", &wine(), "-t", "Type", "--columns", "Alcohol", "-o", "alcohol.deciban"]);
     both.write("hole.csv", "Alcohol,Hue\n13.2,\n12.1,?\n13.9,NA\n");
     let more = ["hole.csv", "--evidence", "--density"];
     let marginal = both.table(&[&["predict", "wine.deciban"], &more[..]].concat());
@@ -290,6 +290,6 @@ fn letters_and_folders_of_letters() {
     assert_eq!(folder.table(&["predict", "m.deciban", "table.txt"]).header, ["decision", "p(ham)", "p(spam)"]);
     // Other models take tables only.
     folder.write("t.csv", "x,t\n1,a\n2,a\n4,b\n5,b\n");
-    folder.ok(&["fit", "t.csv", "-t", "t", "-o", "numbers.deciban"]);
+    folder.ok(&["fit", "--model", "gaussian", "t.csv", "-t", "t", "-o", "numbers.deciban"]);
     assert!(folder.fails(&["predict", "numbers.deciban", "inbox"]).contains("this is a folder"));
 }

@@ -24,13 +24,9 @@ fn weight(model: &LogisticModel, name: &str) -> f64 {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn mixed_columns_equal_scikit_learn() {
-    let shared = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !shared.exists() {
-        println!("skipped: {} does not exist, so there is no adult", shared.display());
-        return;
-    }
-    let path = shared.join("data/adult/adult.data.gz").display().to_string();
+    let path = common::data("adult/adult.data.gz");
     let all: Value = serde_json::from_str(include_str!("../../deciban/tests/reference/logistic.json")).unwrap();
     let expected = &all["adult"];
     let number = |name: &str| expected[name].as_f64().unwrap();

@@ -2,23 +2,11 @@
 
 mod common;
 
-use common::{Tallied, Tally, bare, target};
+use common::{Tallied, Tally, bare, data, target};
 use deciban::Wording;
 use deciban::data::Kind;
 use deciban::engine::Engine;
 use deciban_data::{Files, Options, Target};
-
-/// The path of a data set; `None`, with a word about it, where the data is not next to the project.
-fn data(name: &str) -> Option<String> {
-    let shared = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !shared.exists() {
-        println!("skipped: {} does not exist, so there is no {name}", shared.display());
-        return None;
-    }
-    let path = shared.join("data").join(name);
-    assert!(path.exists(), "{} is missing: {} is there, but not complete", path.display(), shared.display());
-    Some(path.display().to_string())
-}
 
 /// Runs a pass on one thread and on two, which must give the same bits.
 fn tally(files: &Files, classes: usize) -> Tallied {
@@ -54,8 +42,9 @@ fn kinds(files: &Files, kind: Kind) -> usize {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn adult() {
-    let (Some(train), Some(test)) = (data("adult/adult.data.gz"), data("adult/adult.test.gz")) else { return };
+    let (train, test) = (data("adult/adult.data.gz"), data("adult/adult.test.gz"));
     let files = Files::open(&[train], bare("c14")).unwrap();
     assert_eq!((kinds(&files, Kind::Number), kinds(&files, Kind::Category)), (6, 8));
     let tallied = tally(&files, 2);
@@ -77,8 +66,9 @@ fn adult() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn titanic() {
-    let Some(path) = data("titanic/titanic3.csv") else { return };
+    let path = data("titanic/titanic3.csv");
     let files = Files::open(&[path], target("survived")).unwrap();
     let tallied = tally(&files, 2);
     assert_eq!(counts(&files, &tallied), named(&[("0", 809), ("1", 500)]));
@@ -102,14 +92,15 @@ fn titanic() {
     // Many different values of several words: a text.
     assert_eq!((name.kind, name.levels[0].as_str(), name.levels[2].as_str()), (Kind::Text, "allen", "miss"));
 
-    let Some(path) = data("titanic/titanic-kaggle-train.csv") else { return };
+    let path = data("titanic/titanic-kaggle-train.csv");
     let files = Files::open(&[path], target("Survived")).unwrap();
     assert_eq!(counts(&files, &tally(&files, 2)), named(&[("0", 549), ("1", 342)]));
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn mushroom() {
-    let Some(path) = data("mushroom/agaricus-lepiota.data") else { return };
+    let path = data("mushroom/agaricus-lepiota.data");
     let files = Files::open(&[path], bare("c0")).unwrap();
     assert_eq!((kinds(&files, Kind::Number), kinds(&files, Kind::Category)), (0, 22));
     let tallied = tally(&files, 2);
@@ -118,8 +109,9 @@ fn mushroom() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn usps() {
-    let Some(path) = data("usps/zip.train.gz") else { return };
+    let path = data("usps/zip.train.gz");
     let files = Files::open(&[path], bare("c0")).unwrap();
     assert_eq!(kinds(&files, Kind::Number), 256);
     let expected = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"].map(|digit| format!("{digit}.0000"));
@@ -133,12 +125,9 @@ fn usps() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn mnist() {
-    let (Some(images), Some(labels)) =
-        (data("mnist/train-images-idx3-ubyte.gz"), data("mnist/train-labels-idx1-ubyte.gz"))
-    else {
-        return;
-    };
+    let (images, labels) = (data("mnist/train-images-idx3-ubyte.gz"), data("mnist/train-labels-idx1-ubyte.gz"));
     let files =
         Files::open(std::slice::from_ref(&images), Options { target: Target::Labels(labels), ..Options::default() })
             .unwrap();
@@ -150,7 +139,7 @@ fn mnist() {
     assert!((sum / 60000.0 / 784.0 - 33.318421).abs() < 1e-6, "{sum}");
     assert_eq!(files.classes()[..3], ["5", "0", "4"]);
 
-    let Some(others) = data("mnist/t10k-labels-idx1-ubyte.gz") else { return };
+    let others = data("mnist/t10k-labels-idx1-ubyte.gz");
     let files = Files::open(
         std::slice::from_ref(&images),
         Options { target: Target::Labels(others.clone()), ..Options::default() },
@@ -164,8 +153,9 @@ fn mnist() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn covertype() {
-    let Some(path) = data("covertype/covtype-50k.csv.gz") else { return };
+    let path = data("covertype/covtype-50k.csv.gz");
     let columns = deciban_data::peek_columns(std::slice::from_ref(&path), &Options::default()).unwrap();
     let files = Files::open(&[path], target(columns.last().unwrap())).unwrap();
     assert_eq!(kinds(&files, Kind::Number), 54);
@@ -174,8 +164,9 @@ fn covertype() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn pendigits() {
-    let Some(path) = data("pendigits/pendigits.tra") else { return };
+    let path = data("pendigits/pendigits.tra");
     let files = Files::open(std::slice::from_ref(&path), bare("c16")).unwrap();
     assert_eq!(kinds(&files, Kind::Number), 16);
     assert_eq!(counts(&files, &tally(&files, 10)), digits([780, 779, 780, 719, 780, 720, 720, 778, 719, 719]));

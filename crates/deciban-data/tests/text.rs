@@ -160,13 +160,9 @@ fn all_rows(files: &Files) -> Vec<Vec<(u32, f64)>> {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn sms_spam_ten_fold() {
-    let shared = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !shared.exists() {
-        println!("skipped: {} does not exist, so there is no sms-spam", shared.display());
-        return;
-    }
-    let path = shared.join("data/sms-spam/SMSSpamCollection").display().to_string();
+    let path = common::data("sms-spam/SMSSpamCollection");
     let accuracy = |tokeniser: Tokeniser, family: Multinomial| {
         // Found as a text, not told.
         let options = Options { tokeniser, kinds: Vec::new(), ..messages() };

@@ -84,7 +84,7 @@ fn added(learner: &Generative, parts: &[Table], folder: &Folder) -> Statistics {
 
 #[test]
 fn files_of_parts_add_up_to_the_whole() {
-    let (Some(wine), Some(wdbc)) = (common::wine(), common::wdbc()) else { return };
+    let (wine, wdbc) = (common::wine(), common::wdbc());
     let folder = Folder::new("parts");
     for table in [wine, wdbc] {
         let parts: Vec<Table> = (0..PARTS).map(|p| part(&table, p)).collect();
@@ -106,7 +106,7 @@ fn files_of_parts_add_up_to_the_whole() {
 
 #[test]
 fn a_part_added_and_removed_leaves_nothing() {
-    let (Some(wine), Some(wdbc)) = (common::wine(), common::wdbc()) else { return };
+    let (wine, wdbc) = (common::wine(), common::wdbc());
     let folder = Folder::new("removed");
     for table in [wine, wdbc] {
         let parts: Vec<Table> = (0..PARTS).map(|p| part(&table, p)).collect();
@@ -125,7 +125,7 @@ fn a_part_added_and_removed_leaves_nothing() {
 
 #[test]
 fn what_was_never_added_cannot_be_removed() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let learner = wine.learner(Gaussian::default());
     let few = learner.statistics(&wine.filter(|i| i % 3 == 0).memory()).unwrap();
     let before = learner.fit(&few).unwrap().evidence(&wine.batch()).unwrap();
@@ -142,7 +142,7 @@ fn what_was_never_added_cannot_be_removed() {
 /// Folds given with the rows stay theirs whoever reads them, so "auto" chooses alike.
 #[test]
 fn folds_add_up_too() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let family = Gaussian { shrinkage: Strength::Auto, pooling: Strength::Auto, ..Gaussian::default() };
     let learner = wine.learner(family).folds(5, 0);
     let folds: Vec<u32> = (0..178).map(|i| i * 7 % 5).collect();
@@ -164,7 +164,7 @@ fn folds_add_up_too() {
 
 #[test]
 fn a_saved_model_gives_the_same_bits() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let folder = Folder::new("models");
     let file = folder.0.join("wine.deciban");
     let bits = |evidence: Evidence| evidence.values().iter().map(|x| x.to_bits()).collect::<Vec<_>>();

@@ -69,7 +69,7 @@ fn auto(covariance: Structure, steps: &[Step]) -> Gaussian {
 
 #[test]
 fn shrinkage_maximises_the_likelihood_of_held_out_rows() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let chains: [&[Step]; 3] = [&[], &[Step::Standardise], &[Step::Standardise, Step::Pca(8)]];
     let mut choices = Vec::new();
     for steps in chains {
@@ -89,7 +89,7 @@ fn shrinkage_maximises_the_likelihood_of_held_out_rows() {
 
 #[test]
 fn pooling_and_shrinkage_together() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let pooled = Gaussian { pooling: Strength::Auto, ..auto(Structure::Full, &[Step::Standardise]) };
     let (_, pooling) = check(&wine, pooled.clone(), 3);
     assert_ne!(pooling, Strength::Fixed(0.0));
@@ -98,7 +98,7 @@ fn pooling_and_shrinkage_together() {
 
 #[test]
 fn singular_candidates_lose() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     // Ten rows a class for 13 columns: without shrinkage every fit is singular.
     let mut left = [10; 3];
     let mut few: Vec<bool> = Vec::new();

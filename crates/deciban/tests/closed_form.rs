@@ -80,7 +80,7 @@ fn difference(model: &GenerativeModel, table: &Table, scores: impl Fn(&[f64]) ->
 
 #[test]
 fn written_out_forms_give_the_posteriors_of_the_densities() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let chains: [&[Step]; 5] = [
         &[],
         &[Step::Standardise],
@@ -154,7 +154,7 @@ fn assert_close(found: &Matrix, expected: &Matrix, what: &str) {
 
 #[test]
 fn structures_and_shrinkage_are_averages_of_the_covariance() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let d = wine.width();
     let own: Vec<Matrix> = (0..3).map(|class| covariance(&wine, class)).collect();
     let shares: Vec<f64> = (0..3).map(|c| wine.labels.iter().filter(|&&l| l == c).count() as f64 / 178.0).collect();
@@ -182,7 +182,7 @@ fn structures_and_shrinkage_are_averages_of_the_covariance() {
 
 #[test]
 fn pooling_all_the_way_is_tying() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let pairs = [
         (Structure::Full, Structure::Tied),
         (Structure::Diagonal, Structure::TiedDiagonal),
@@ -248,7 +248,7 @@ fn densities_of_one_column_integrate_to_one() {
 
 #[test]
 fn gaussianised_densities_integrate_to_one() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let table = wine.select(&[9]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let learner = table.learner(Gaussian { estimator, ..Gaussian::default() }).gaussianise(true);

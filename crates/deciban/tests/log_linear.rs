@@ -24,8 +24,9 @@ fn log_softmax(form: &LogLinear, model: &GenerativeModel, phi: &[f64]) -> Vec<f6
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn a_tied_gaussian_is_a_softmax() {
-    let Some(iris) = common::iris() else { return };
+    let iris = common::iris();
     let two = iris.filter(|i| i >= 50);
     let two =
         common::Table { labels: two.labels.iter().map(|l| l - 1).collect(), classes: two.classes[1..].to_vec(), ..two };
@@ -89,8 +90,9 @@ fn discrete_families_are_softmax_models() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn what_is_not_linear_is_refused() {
-    let Some(iris) = common::iris() else { return };
+    let iris = common::iris();
     let full = iris.fit(Gaussian::default()).log_linear().unwrap_err().to_string();
     assert!(full.contains("give covariance=tied"), "{full}");
     let student = Gaussian { covariance: Structure::Tied, estimator: Estimator::Bayes, ..Gaussian::default() };

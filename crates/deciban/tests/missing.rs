@@ -29,7 +29,7 @@ fn assert_same(a: &Evidence, b: &Evidence, tolerance: f64, what: &str) {
 
 #[test]
 fn the_marginal_of_the_fit_is_the_fit_of_the_marginal() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     // With ν₀ = d + 2 the Student's degrees of freedom, ν − d + 1, do not depend on d: its
     // marginals are fits of the marginal too.
     let estimators = [Estimator::Ml, Estimator::Unbiased, Estimator::Bayes];
@@ -56,7 +56,7 @@ fn the_marginal_of_the_fit_is_the_fit_of_the_marginal() {
 
 #[test]
 fn a_gaussianised_row_is_marginalised_alike() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for covariance in [Structure::Full, Structure::Diagonal] {
         let fit = |table: &Table| {
             let family = Gaussian { covariance, ..Gaussian::default() };
@@ -74,7 +74,7 @@ fn a_gaussianised_row_is_marginalised_alike() {
 
 #[test]
 fn spherical_marginals_keep_the_variance_of_all_columns() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let model = wine.fit(Gaussian { covariance: Structure::Spherical, ..Gaussian::default() });
     let evidence = without(&model, &wine, &[12]);
     let variance = common::density(&model).covariance(0)[(0, 0)];
@@ -88,7 +88,7 @@ fn spherical_marginals_keep_the_variance_of_all_columns() {
 
 #[test]
 fn rows_with_and_without_gaps_do_not_disturb_each_other() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for covariance in Structure::ALL.map(|s| s.1) {
         let model = wine.fit(Gaussian { covariance, ..Gaussian::default() });
         let mut values = wine.values.clone();
@@ -106,7 +106,7 @@ fn rows_with_and_without_gaps_do_not_disturb_each_other() {
 
 #[test]
 fn a_row_without_cells_leaves_the_prior() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let prior = Prior::new(&[0.2, 0.3, 0.5]).unwrap();
     for covariance in Structure::ALL.map(|s| s.1) {
         for estimator in [Estimator::Ml, Estimator::Bayes] {
@@ -121,7 +121,7 @@ fn a_row_without_cells_leaves_the_prior() {
 
 #[test]
 fn a_projection_needs_every_cell() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for step in [Step::Pca(3), Step::Lda(2)] {
         let model = wine.fit(Gaussian { steps: vec![Step::Standardise, step], ..Gaussian::default() });
         let mut values = wine.row(0).to_vec();

@@ -52,8 +52,9 @@ fn required(name: &str) -> f64 {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn moments_have_the_certified_digits() {
-    let Some(certified) = common::shared("data/nist-strd/certified.csv") else { return };
+    let certified = common::shared("data/nist-strd/certified.csv");
     let mut sets = 0;
     println!("{:10} {:16} {:>6} {:>6}", "set", "way", "mean", "sd");
     for line in std::fs::read_to_string(&certified).unwrap().lines().skip(1) {

@@ -84,7 +84,7 @@ fn parameters(covariance: Structure, classes: f64, d: f64) -> f64 {
 
 #[test]
 fn every_structure_comes_back() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for (name, covariance) in Structure::ALL {
         let model = wine.fit(gaussian(covariance));
         let rows = sample(&model, 1);
@@ -138,7 +138,7 @@ fn assert_posteriors_agree(a: &GenerativeModel, b: &GenerativeModel, rows: &Tabl
 
 #[test]
 fn standardised_models_sample_in_the_units_of_the_file() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for (name, covariance) in Structure::ALL.into_iter().filter(|(_, s)| !s.is_spherical()) {
         // Standardising changes neither density: the plain model says what must come out.
         let plain = wine.fit(gaussian(covariance));
@@ -158,7 +158,7 @@ fn standardised_models_sample_in_the_units_of_the_file() {
 
 #[test]
 fn projected_models_sample_in_their_subspace() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     for steps in [vec![Step::Standardise, Step::Pca(4)], vec![Step::Standardise, Step::Lda(2)]] {
         let model = wine.fit(Gaussian { steps: steps.clone(), ..Gaussian::default() });
         let rows = sample(&model, 3);
@@ -192,20 +192,20 @@ fn student_entropy(nu: f64, d: f64) -> (f64, f64) {
 }
 
 /// Few rows, so that the tails are heavy: eight of each class, three columns.
-fn few() -> Option<Table> {
-    let wine = common::wine()?.select(&[0, 6, 9]);
+fn few() -> Table {
+    let wine = common::wine().select(&[0, 6, 9]);
     let mut left = [8; 3];
     let mut chosen = Vec::new();
     for &label in &wine.labels {
         chosen.push(left[label as usize] > 0);
         left[label as usize] -= 1;
     }
-    Some(wine.filter(|i| chosen[i]))
+    wine.filter(|i| chosen[i])
 }
 
 #[test]
 fn student_densities_come_back() {
-    let Some(table) = few() else { return };
+    let table = few();
     let (classes, n, d) = (3.0, 8.0, 3);
     for (name, covariance) in Structure::ALL {
         let model = table.fit(Gaussian { estimator: Estimator::Bayes, ..gaussian(covariance) });
@@ -241,7 +241,7 @@ fn student_densities_come_back() {
 
 #[test]
 fn gaussianised_models_sample_what_they_say() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let colour = wine.select(&[9]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let family = Gaussian { estimator, ..Gaussian::default() };
@@ -280,7 +280,7 @@ fn gaussianised_models_sample_what_they_say() {
 
 #[test]
 fn gaussianised_models_come_back() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let fit =
         |table: &Table| table.learner(gaussian(Structure::Full)).gaussianise(true).learn(&table.memory()).unwrap();
     let model = fit(&wine);

@@ -21,12 +21,12 @@ fn structure(name: &str) -> Structure {
 }
 
 /// What a case was fitted on and what it scored.
-fn data(name: &str) -> Option<(Table, Table)> {
+fn data(name: &str) -> (Table, Table) {
     match name {
-        "iris" => Some((common::iris()?, common::iris()?)),
-        "wine13" => Some((common::wine()?, common::wine()?)),
-        "wdbc" => Some((common::wdbc()?, common::wdbc()?)),
-        "pendigits" => Some((common::pendigits("tra")?, common::pendigits("tes")?)),
+        "iris" => (common::iris(), common::iris()),
+        "wine13" => (common::wine(), common::wine()),
+        "wdbc" => (common::wdbc(), common::wdbc()),
+        "pendigits" => (common::pendigits("tra"), common::pendigits("tes")),
         other => panic!("there is no data named {other}"),
     }
 }
@@ -38,13 +38,14 @@ fn training_errors(model: &impl Classifier, table: &Table) -> u64 {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn posteriors_agree_with_scikit_learn() {
     let reference = reference();
     let cases = reference["posteriors"].as_array().unwrap();
     assert_eq!(cases.len(), 20);
     for case in cases {
         let name = case["data"].as_str().unwrap();
-        let Some((train, test)) = data(name) else { return };
+        let (train, test) = data(name);
         let columns: Vec<usize> = (0..case["columns"].as_u64().unwrap() as usize).collect();
         let (train, test) = (train.select(&columns), test.select(&columns));
         let covariance = structure(case["covariance"].as_str().unwrap());
@@ -73,8 +74,9 @@ fn posteriors_agree_with_scikit_learn() {
 
 /// Where scikit-learn has no values to compare with: class 4 of pendigits never moves in column 16.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn a_class_without_variance_is_named() {
-    let Some(digits) = common::pendigits("tra") else { return };
+    let digits = common::pendigits("tra");
     for covariance in [Structure::Full, Structure::Diagonal] {
         let error = digits.try_fit(Gaussian { covariance, ..Gaussian::default() }).unwrap_err().to_string();
         assert!(error.contains("class `4`") && error.contains("do not vary: `c16`;"), "{error}");
@@ -100,7 +102,7 @@ fn family(name: &str) -> Gaussian {
 
 #[test]
 fn log_densities_agree_with_scipy() {
-    let Some(wine) = common::wine() else { return };
+    let wine = common::wine();
     let reference = reference();
     let cases = reference["log_densities"].as_array().unwrap();
     assert_eq!(cases.len(), 13);
@@ -122,8 +124,9 @@ fn log_densities_agree_with_scipy() {
 
 /// The errors that textbooks print for Fisher's irises, as the UCI file has them.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn training_errors_on_iris() {
-    let Some(iris) = common::iris() else { return };
+    let iris = common::iris();
     for (covariance, errors) in [(Structure::Tied, 3), (Structure::Full, 3), (Structure::Diagonal, 6)] {
         let model = iris.fit(Gaussian { covariance, estimator: Estimator::Unbiased, ..Gaussian::default() });
         assert_eq!(training_errors(&model, &iris), errors, "{covariance:?}");

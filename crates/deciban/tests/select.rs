@@ -357,8 +357,9 @@ fn leave_one_out_equals_refits_without_each_row() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn leave_one_out_of_iris() {
-    let Some(iris) = common::iris() else { return };
+    let iris = common::iris();
     let candidate = |name: &str, covariance| {
         let family = Gaussian { covariance, estimator: Estimator::Unbiased, ..Gaussian::default() };
         Candidate::generative(name, iris.learner(family))

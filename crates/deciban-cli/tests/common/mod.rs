@@ -16,16 +16,14 @@ pub fn wine() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wine.csv").display().to_string()
 }
 
-/// A file or folder of `shared` beside the project. Without that folder the test is skipped.
-pub fn shared(path: &str) -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !folder.is_dir() {
-        println!("skipped: the data sets are not here: there is no folder {}", folder.display());
-        return None;
-    }
-    let found = folder.join(path);
+/// A file or folder of `shared` beside the project. A test that needs it has the attribute
+/// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
+/// as ignored, and fails if it is run.
+pub fn shared(path: &str) -> String {
+    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let found = Path::new(folder).join(path);
     assert!(found.exists(), "the folder `shared` is here, but {} is not", found.display());
-    Some(found.display().to_string())
+    found.display().to_string()
 }
 
 /// A folder of its own, gone after the test.
@@ -36,12 +34,12 @@ impl Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with `wine.deciban`, a model of Alcohol and Hue: two columns in which the wines overlap, so
+    /// A folder with `wine.deciban`, a Gaussian model of Alcohol and Hue: two columns in which the wines overlap, so
     /// that no probability is 0 or 1.
     pub fn with_model(options: &[&str]) -> Self {
         let folder = Folder::new();
         let wine = wine();
-        let fit = ["fit", &wine, "--target", "Type", "--columns", "Alcohol,Hue", "-o", "wine.deciban"];
+        let fit = ["fit", &wine, "-t", "Type", "--model", "gaussian", "--columns", "Alcohol,Hue", "-o", "wine.deciban"];
         folder.ok(&[&fit, options].concat());
         folder
     }
@@ -84,10 +82,6 @@ impl Folder {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(args).current_dir(self.0.path());
-        // Most tests are about one simple model; what `fit` chooses by itself is for tests/compare.rs.
-        if args.first() == Some(&"fit") && args.len() > 1 && !args.contains(&"--model") {
-            command.args(["--model", "gaussian"]);
-        }
         command
     }
 

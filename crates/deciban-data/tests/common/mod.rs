@@ -8,6 +8,16 @@ use deciban::statistic::Statistic;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Target};
 
+/// The path of a data set of the folder `shared` beside the project. A test that needs it has the attribute
+/// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
+/// as ignored, and fails if it is run.
+pub fn data(name: &str) -> String {
+    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let path = std::path::Path::new(folder).join("data").join(name);
+    assert!(path.exists(), "the folder `shared` is here, but {} is not", path.display());
+    path.display().to_string()
+}
+
 /// Rows, sums of numbers and counts of codes, per class.
 #[derive(Clone)]
 pub struct Tally {

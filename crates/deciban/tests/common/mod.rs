@@ -11,16 +11,19 @@ use deciban::family::AnyDensity;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::learn::{Classifier, Generative, GenerativeModel, Learner};
 
-/// A file of the folder `shared` beside the project. Without that folder the test is skipped.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !folder.is_dir() {
-        println!("skipped: the data sets are not here: there is no folder {}", folder.display());
-        return None;
-    }
-    let file = folder.join(path);
+/// A file of the folder `shared` beside the project. A test that needs it has the attribute
+/// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
+/// as ignored, and fails if it is run.
+pub fn shared(path: &str) -> PathBuf {
+    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let file = Path::new(folder).join(path);
     assert!(file.is_file(), "the folder `shared` is here, but {} is not", file.display());
-    Some(file)
+    file
+}
+
+/// A file of `examples`, which every clone has.
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }
 
 /// A table of numbers with a class per row; class codes follow the sorted names.
@@ -121,8 +124,8 @@ pub fn density(model: &GenerativeModel) -> &GaussianDensity {
 }
 
 /// Comma-separated numbers and a class; with `header` the columns' names come first.
-fn read(path: &str, header: bool, class_first: bool) -> Option<Table> {
-    let text = std::fs::read_to_string(shared(path)?).unwrap();
+fn read(path: &Path, header: bool, class_first: bool) -> Table {
+    let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
         let mut cells: Vec<String> = line.split(',').map(|cell| cell.trim().to_string()).collect();
         let class = cells.remove(if class_first { 0 } else { cells.len() - 1 });
@@ -132,22 +135,22 @@ fn read(path: &str, header: bool, class_first: bool) -> Option<Table> {
     let rows: Vec<(Vec<f64>, String)> =
         lines.map(|(cells, class)| (cells.iter().map(|cell| cell.parse().unwrap()).collect(), class)).collect();
     let names = names.unwrap_or_else(|| (1..=rows[0].0.len()).map(|j| format!("c{j}")).collect());
-    Some(Table::new(names, &rows))
+    Table::new(names, &rows)
 }
 
-pub fn iris() -> Option<Table> {
-    read("data/iris/iris.data", false, false)
+pub fn iris() -> Table {
+    read(&shared("data/iris/iris.data"), false, false)
 }
 
-pub fn wine() -> Option<Table> {
-    read("data/wine/wine13.csv", true, true)
+pub fn wine() -> Table {
+    read(&example("wine.csv"), true, true)
 }
 
-pub fn wdbc() -> Option<Table> {
-    read("data/breast-cancer/wdbc.csv", true, true)
+pub fn wdbc() -> Table {
+    read(&example("cancer.csv"), true, true)
 }
 
 /// `tra` for training, `tes` for testing.
-pub fn pendigits(part: &str) -> Option<Table> {
-    read(&format!("data/pendigits/pendigits.{part}"), false, false)
+pub fn pendigits(part: &str) -> Table {
+    read(&shared(&format!("data/pendigits/pendigits.{part}")), false, false)
 }
