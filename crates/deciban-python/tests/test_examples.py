@@ -24,13 +24,17 @@ def test_examples(name):
     assert [n for n in shown if n not in ("Predictions", "Counted", "FitFromMoments")] == []
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "crates/deciban-python/README.md"])
-def test_the_pages(page):
-    """Every block of Python on a page, one after the other."""
-    guide = Path(__file__).parents[3] / page
-    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), flags=re.DOTALL)
+PROJECT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/requests.md", "crates/deciban-python/README.md"])
+def test_the_pages(page, monkeypatch, tmp_path):
+    """Every block of Python on a page, one after the other, in a folder where `examples` is the project's."""
+    (tmp_path / "examples").symlink_to(PROJECT / "examples")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (PROJECT / page).read_text(), flags=re.DOTALL)
     assert blocks
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, str(guide), 0)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     told = []
     runner.run(test, out=told.append)

@@ -19,6 +19,7 @@
 //! use deciban::posterior::Prior;
 //!
 //! let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
+//! // Ten made-up heights in cm.
 //! let heights = [155.0, 160.0, 162.0, 165.0, 168.0, 168.0, 173.0, 175.0, 178.0, 183.0];
 //! let classes = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1];
 //! let rows = Batch::new(10).column(&heights[..])?.classes(&classes)?;
@@ -66,3 +67,8 @@ mod wording;
 
 pub use error::{Error, Result};
 pub use wording::Wording;
+
+/// The Rust example of README.md runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
