@@ -110,3 +110,17 @@ fn links_lead_somewhere() {
         }
     }
 }
+
+/// Tests that the page on reliability names, as `CRATE/FILE::NAME`, are there.
+#[test]
+fn tests_named_on_the_page_of_reliability_exist() {
+    let page = std::fs::read_to_string(project().join("docs/reliability.md")).unwrap();
+    let names: Vec<&str> = page.split('`').filter(|code| code.contains("::")).collect();
+    assert!(!names.is_empty());
+    for name in names {
+        let (file, test) = name.split_once("::").unwrap();
+        let text = std::fs::read_to_string(project().join("crates").join(file)).unwrap_or_default();
+        let found = [format!("fn {test}("), format!("def {test}(")].iter().any(|start| text.contains(start));
+        assert!(found, "docs/reliability.md names {name}, which does not exist");
+    }
+}
