@@ -314,7 +314,7 @@ fn wrong_input_is_told_with_its_place() {
     let single = "the target `t` has a single class, `a`: a classifier needs at least two";
     assert_eq!(fails(&["single.csv", "-t", "t"]), single);
     folder.write("ragged.csv", "x,y,t\n1,2,a\n\n2,3\n");
-    let ragged = "ragged.csv:4: the row has 2 fields, the header has 3: mend the row, or give --separator";
+    let ragged = "ragged.csv:4: the row has 2 fields, the header has 3: fix the row, or give --separator";
     assert_eq!(fails(&["ragged.csv", "-t", "t"]), ragged);
     folder.write("word.csv", "x,y,t\n1,2,a\n2,abc,b\n");
     let word = "word.csv:3: column `y`: `abc` is not a number: --number made this column a number column";

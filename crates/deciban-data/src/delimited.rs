@@ -245,5 +245,5 @@ pub(crate) fn ragged(count: usize, layout: &Layout) -> Result<(), Wrong> {
     }
     let fields = if count == 1 { "field" } else { "fields" };
     let what = layout.counted;
-    Err((None, format!("the row has {count} {fields}, the {what} has {expected}: mend the row, or give §separator")))
+    Err((None, format!("the row has {count} {fields}, the {what} has {expected}: fix the row, or give §separator")))
 }

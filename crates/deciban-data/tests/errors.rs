@@ -21,25 +21,25 @@ fn csv(text: &str) -> String {
 fn rows() {
     assert_eq!(
         csv("x,y,t\n1,2,a\n1,2\n"),
-        "a.csv:3: the row has 2 fields, the header has 3: mend the row, or give --separator"
+        "a.csv:3: the row has 2 fields, the header has 3: fix the row, or give --separator"
     );
     assert_eq!(
         csv("x,y,t\n1,2,a,b\n"),
-        "a.csv:2: the row has 4 fields, the header has 3: mend the row, or give --separator"
+        "a.csv:2: the row has 4 fields, the header has 3: fix the row, or give --separator"
     );
     let text = "1,2,a\n1\n";
     assert_eq!(
         error_of("a.csv", text, bare("c2")),
-        "a.csv:2: the row has 1 field, the first row has 3: mend the row, or give --separator"
+        "a.csv:2: the row has 1 field, the first row has 3: fix the row, or give --separator"
     );
     assert_eq!(
         error_of("a.txt", "x t\n1 a\n1 2 a\n3 b\n", target("t")),
-        "a.txt:3: the row has 3 fields, the header has 2: mend the row, or give --separator"
+        "a.txt:3: the row has 3 fields, the header has 2: fix the row, or give --separator"
     );
     // Lines are those of the editor: blank lines and quoted newlines count.
     assert_eq!(
         csv("x,y,t\n\n\"1\n\",2,a\n1,2\n"),
-        "a.csv:5: the row has 2 fields, the header has 3: mend the row, or give --separator"
+        "a.csv:5: the row has 2 fields, the header has 3: fix the row, or give --separator"
     );
     let unclosed =
         "a quote opens here that nothing closes: close it, double the quotes inside quotes, or give --no-quotes";
@@ -185,7 +185,7 @@ fn files() {
     );
     assert_eq!(
         open(&[&one, &folder.write("four.csv", "x,t\n1,a\n1\n")]),
-        "four.csv:3: the row has 1 field, the header has 2: mend the row, or give --separator"
+        "four.csv:3: the row has 1 field, the header has 2: fix the row, or give --separator"
     );
     // A part without rows does no harm.
     let paths = [folder.write("five.csv", "x,t\n"), one];

@@ -61,7 +61,7 @@ fn adult() {
     let message = Files::open(std::slice::from_ref(&test), bare("c0")).err().unwrap().worded(Wording::Flags);
     assert_eq!(
         message,
-        format!("{test}:2: the row has 15 fields, the first row has 1: mend the row, or give --separator")
+        format!("{test}:2: the row has 15 fields, the first row has 1: fix the row, or give --separator")
     );
 }
 

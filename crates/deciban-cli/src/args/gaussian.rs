@@ -10,7 +10,7 @@ use super::one_of;
 #[derive(Args)]
 #[command(next_help_heading = "Gaussian")]
 pub struct GaussianArgs {
-    /// What the covariances of the classes have in common; full unless given
+    /// Structure of the covariances: what they have in common between classes and columns; full by default
     #[arg(long, value_parser = one_of(&Structure::ALL))]
     covariance: Option<Structure>,
     /// How covariances are estimated: maximum likelihood, unbiased (n − 1), or integrated out (Student)
@@ -22,7 +22,7 @@ pub struct GaussianArgs {
     /// Pool covariances with the one that all classes share: 0 to 1, or auto
     #[arg(long, value_name = "L", default_value = "0")]
     pooling: Strength,
-    /// Penalty on the precision matrix (graphical lasso on correlations): 0 is none
+    /// Penalty on the precision matrix (graphical lasso on correlations); 0 for no penalty
     #[arg(long, value_name = "R", default_value_t = 0.0)]
     sparse_precision: f64,
     /// Scale columns to mean 0 and variance 1 first
@@ -37,7 +37,7 @@ pub struct GaussianArgs {
     /// Keep the N leading discriminant directions (after --pca, if both are given)
     #[arg(long, value_name = "N")]
     lda: Option<usize>,
-    /// Folds by which `auto` is settled (5 unless given)
+    /// Number of folds that choose `auto` values; 5 by default
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
     folds: Option<u64>,
     /// The seed of everything random

@@ -9,13 +9,13 @@ use super::one_of;
 #[derive(Args)]
 #[command(next_help_heading = "Logistic")]
 pub struct LinearArgs {
-    /// What a squared weight costs, in rows (half of it; the intercept is free); 1 unless given
+    /// L2 penalty: adds ½·E·‖w‖² to the loss; the intercept is not penalised; 1 by default
     #[arg(long, value_name = "E")]
     weight_decay: Option<f64>,
     /// How the optimum is found
     #[arg(long, value_parser = one_of(&Solver::ALL), default_value = "auto")]
     solver: Solver,
-    /// sgd: the first step for a row; found from the lengths of the rows unless told
+    /// sgd: the first step for a row; by default found from the lengths of the rows
     #[arg(long, value_name = "R")]
     rate: Option<f64>,
     /// Penalise weights per unit of a column, not per standard deviation

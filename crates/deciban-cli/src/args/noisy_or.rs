@@ -7,7 +7,7 @@ use deciban::learn::Options;
 #[derive(Args)]
 #[command(next_help_heading = "Noisy-or")]
 pub struct NoisyOrArgs {
-    /// noisy-or: the class that the columns may cause; the second unless given
+    /// noisy-or: the class that the columns may cause; by default the second
     #[arg(long, value_name = "CLASS")]
     effect: Option<String>,
 }

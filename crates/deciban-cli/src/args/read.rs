@@ -9,10 +9,10 @@ use deciban_data::{Files, Format, Options, Target};
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// csv, tsv, text (separated by blanks), jsonl, parquet, arrow or idx; found by extension unless given
+    /// csv, tsv, text (separated by blanks), jsonl, parquet, arrow or idx; by default found from the extension
     #[arg(long)]
     format: Option<Format>,
-    /// The character between fields of CSV; found from the first lines unless given
+    /// The character between fields of CSV; by default found from the first lines
     #[arg(long, value_name = "CHAR")]
     separator: Option<char>,
     /// The first line is data: columns are named c0, c1, ...

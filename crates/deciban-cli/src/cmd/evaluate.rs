@@ -43,7 +43,7 @@ pub struct Evaluate {
     /// Draw everything into one page that opens offline
     #[arg(long, value_name = "FILE.html", conflicts_with = "llr")]
     report: Option<PathBuf>,
-    /// Of two classes, the one whose evidence is judged; the second unless given
+    /// Of two classes, the one whose evidence is judged; by default the second
     #[arg(long, value_name = "CLASS")]
     positive: Option<String>,
     /// Keep the evidence of rows up to so much memory, in MiB, for figures that need all rows at once
@@ -66,7 +66,7 @@ struct IntervalArgs {
     /// Add bootstrap intervals to all figures
     #[arg(long)]
     intervals: bool,
-    /// The number of resamples: 1000 unless given; implies --intervals
+    /// The number of resamples: 1000 by default; implies --intervals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     bootstrap: Option<u64>,
     /// The share of intervals that should hold the true figure

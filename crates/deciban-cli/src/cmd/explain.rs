@@ -41,7 +41,7 @@ pub struct Explain {
     /// For the first class over the second, in every row; for one class alone, over all others
     #[arg(long, value_name = "A[,B]", value_delimiter = ',', num_args = 1)]
     classes: Option<Vec<String>>,
-    /// The prior: empirical, uniform, or CLASS=P,...; the model's unless given
+    /// The prior: empirical, uniform, or CLASS=P,...; by default the model's
     #[arg(long)]
     prior: Option<PriorChoice>,
     /// How jointly modelled columns share what they say: averaged over orders, or as in the file

@@ -41,7 +41,7 @@ pub struct Plot {
     /// What to draw
     #[arg(long, value_enum)]
     kind: PlotKind,
-    /// The columns of densities (all, up to 12, unless given), or the two of regions and posteriors
+    /// The columns of densities (by default all, up to 12), or the two of regions and posteriors
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     columns: Option<Vec<String>>,
     /// The class of posteriors, curves and reliability
@@ -50,14 +50,14 @@ pub struct Plot {
     /// ledger: the row, counted from 1
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     row: u64,
-    /// ledger: for the first class over the second, or for one over all others; the two most probable
-    /// unless given
+    /// ledger: for the first class over the second, or for one over all others; by default the
+    /// two most probable
     #[arg(long, value_name = "A[,B]", value_delimiter = ',', num_args = 1)]
     classes: Option<Vec<String>>,
     /// learning-curve: the folds whose rows judge
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=1000))]
     folds: u64,
-    /// The file, *.svg or *.png; SVG on standard output unless given
+    /// The file, *.svg or *.png; by default SVG on standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<Destination>,
     /// Another title

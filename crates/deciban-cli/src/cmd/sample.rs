@@ -27,7 +27,7 @@ pub struct Sample {
     /// Rows of this class only
     #[arg(long)]
     class: Option<String>,
-    /// The prior of the classes: the model's unless given
+    /// The prior of the classes; by default the model's
     #[arg(long)]
     prior: Option<PriorChoice>,
     /// The seed

@@ -57,7 +57,7 @@ impl Affine {
         match map.scale > 0.0 {
             true => Ok(map),
             false => Err(Error::Classes(
-                "the evidence does not point towards the classes of these rows: no calibration can mend that".into(),
+                "the evidence does not point towards the classes of these rows: no calibration can correct that".into(),
             )),
         }
     }

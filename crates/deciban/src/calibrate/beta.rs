@@ -72,7 +72,7 @@ impl Beta {
         match a >= 0.0 && b >= 0.0 && a + b > 0.0 {
             true => Ok(Beta { a, b, c, log_odds }),
             false => Err(Error::Classes(
-                "the evidence does not point towards the classes of these rows: no calibration can mend that".into(),
+                "the evidence does not point towards the classes of these rows: no calibration can correct that".into(),
             )),
         }
     }
