@@ -229,7 +229,7 @@ fn tokens(text: &str) -> Vec<String> {
 fn same(a: &str, b: &str) -> bool {
     let digits = |token: &str| token.split_once('.').map_or(0, |(_, digits)| digits.len());
     match (a.parse::<f64>(), b.parse::<f64>()) {
-        (Ok(x), Ok(y)) => (x - y).abs() <= 0.6 * 0.1f64.powi(digits(a).min(digits(b)) as i32),
+        (Ok(x), Ok(y)) => (x - y).abs() <= 0.6 * 0.1f64.powi(digits(a).min(digits(b).max(2)) as i32),
         _ => a == b,
     }
 }
