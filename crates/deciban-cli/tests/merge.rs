@@ -51,7 +51,10 @@ fn forget_undoes_merge() {
     same_predictions(&rest, &predictions(&folder, &["one.stats"]), 1e-9);
     folder.ok(&["forget", "a.stats", "a.stats", "-o", "none.stats"]);
     assert!(numbers(&folder.json(&["inspect", "none.stats", "--json"])["rows"]).is_empty());
-    assert_eq!(folder.fails(&["fit", "--model", "gaussian", "none.stats", "-o", "x.deciban"]), "there are no labelled rows to learn from");
+    assert_eq!(
+        folder.fails(&["fit", "--model", "gaussian", "none.stats", "-o", "x.deciban"]),
+        "there are no labelled rows to learn from"
+    );
     folder.ok(&["merge", "none.stats", "b.stats", "-o", "again.stats"]);
     let rest = predictions(&folder, &["b.csv", "-t", "Type"]);
     same_predictions(&rest, &predictions(&folder, &["again.stats"]), 1e-9);
