@@ -20,7 +20,7 @@ pub fn wine() -> String {
 /// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
 /// as ignored, and fails if it is run.
 pub fn shared(path: &str) -> String {
-    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let Some(folder) = option_env!("DECIBAN_SHARED") else { panic!("this test needs the data sets in ../shared") };
     let found = Path::new(folder).join(path);
     assert!(found.exists(), "the folder `shared` is here, but {} is not", found.display());
     found.display().to_string()

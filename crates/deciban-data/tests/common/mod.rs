@@ -12,7 +12,7 @@ use deciban_data::{Files, Options, Target};
 /// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
 /// as ignored, and fails if it is run.
 pub fn data(name: &str) -> String {
-    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let Some(folder) = option_env!("DECIBAN_SHARED") else { panic!("this test needs the data sets in ../shared") };
     let path = std::path::Path::new(folder).join("data").join(name);
     assert!(path.exists(), "the folder `shared` is here, but {} is not", path.display());
     path.display().to_string()

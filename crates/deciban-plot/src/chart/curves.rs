@@ -100,7 +100,7 @@ mod tests {
             let mut colours = std::collections::BTreeMap::new();
             for mark in figure.marks.iter().filter(|m| !m.name.is_empty()) {
                 let colour = format!("{:?}", mark.paint);
-                let first: &String = *colours.entry(colour).or_insert(&mark.name);
+                let first: &String = colours.entry(colour).or_insert(&mark.name);
                 assert_eq!(first, &mark.name);
             }
             assert_eq!(colours.len(), COLOURED + 1);

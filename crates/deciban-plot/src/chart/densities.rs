@@ -148,7 +148,7 @@ mod tests {
     fn fitted_curves_on_integer_columns_are_steps_over_the_bins() {
         let sample = [Sample { name: "a", values: &[0.0, 1.0, 1.0, 2.0], weights: &[] }];
         let poisson = vec![0.368, 0.368, 0.184];
-        let steps = first_line(&densities("n", &sample, &[0.0, 1.0, 2.0], &[poisson.clone()]));
+        let steps = first_line(&densities("n", &sample, &[0.0, 1.0, 2.0], std::slice::from_ref(&poisson)));
         assert_eq!(steps, [[-0.5, 0.368], [0.5, 0.368], [0.5, 0.368], [1.5, 0.368], [1.5, 0.184], [2.5, 0.184]]);
         // A curve of numbers that are not whole stays a line.
         let sample = [Sample { name: "a", values: &[0.1, 1.2, 1.7, 2.0], weights: &[] }];

@@ -54,7 +54,7 @@ mod tests {
         let loss = [15.0, 0.5, 0.4, 0.3, 0.28, 0.27, 0.26, 0.255, 0.25, 0.25];
         let (low, high) = (loss.map(|y| 0.9 * y), loss.map(|y| 1.1 * y));
         let curve = LearningCurve { name: "a", size: &size, loss: &loss, interval: Some((&low, &high)) };
-        let figure = learning("rows", "log loss", &[curve.clone()]);
+        let figure = learning("rows", "log loss", std::slice::from_ref(&curve));
         assert_eq!(figure.subtitle, "1 point lies outside the axis");
         let (from, to) = figure.y.ends([0.0, 15.0].into_iter());
         assert!(from > 0.2 && to < 0.6, "{from} {to}");

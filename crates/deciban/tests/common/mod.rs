@@ -15,7 +15,7 @@ use deciban::learn::{Classifier, Generative, GenerativeModel, Learner};
 /// `cfg_attr(not(shared_data), ignore = "...")`, which `build.rs` settles; without the folder it is reported
 /// as ignored, and fails if it is run.
 pub fn shared(path: &str) -> PathBuf {
-    let folder = option_env!("DECIBAN_SHARED").expect("this test needs the data sets in ../shared");
+    let Some(folder) = option_env!("DECIBAN_SHARED") else { panic!("this test needs the data sets in ../shared") };
     let file = Path::new(folder).join(path);
     assert!(file.is_file(), "the folder `shared` is here, but {} is not", file.display());
     file

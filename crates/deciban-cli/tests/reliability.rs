@@ -1,0 +1,184 @@
+//! What users ran into, one test each: outputs, signals, options, classes with odd names.
+
+mod common;
+
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, PROGRAM, wine};
+
+fn fit<'a>(data: &'a str, output: &'a str) -> [&'a str; 8] {
+    ["fit", data, "-t", "Type", "--model", "gaussian", "-o", output]
+}
+
+#[test]
+fn an_output_is_never_an_input() {
+    let folder = Folder::with_model(&[]);
+    let rows = std::fs::read_to_string(wine()).unwrap();
+    folder.write("t.csv", &rows);
+    symlink("t.csv", folder.path().join("link.csv")).unwrap();
+    for output in ["t.csv", "./t.csv", "link.csv"] {
+        let message = folder.fails(&fit("t.csv", output));
+        assert!(message.contains("is an input, too, and would be replaced"), "{message}");
+    }
+    folder.fails(&["predict", "wine.deciban", "t.csv", "-o", "wine.deciban"]);
+    assert_eq!(folder.read("t.csv"), rows.as_bytes());
+}
+
+#[test]
+fn an_output_goes_through_links_and_keeps_the_mode() {
+    let folder = Folder::new();
+    folder.write("real.deciban", "old");
+    std::fs::set_permissions(folder.path().join("real.deciban"), PermissionsExt::from_mode(0o640)).unwrap();
+    symlink("real.deciban", folder.path().join("link.deciban")).unwrap();
+    folder.ok(&fit(&wine(), "link.deciban"));
+    assert!(folder.path().join("link.deciban").is_symlink());
+    let mode = std::fs::metadata(folder.path().join("real.deciban")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    folder.ok(&["inspect", "real.deciban"]);
+}
+
+#[test]
+fn devices_are_written_into_and_folders_are_found_before_the_work() {
+    let folder = Folder::with_model(&[]);
+    folder.ok(&fit(&wine(), "/dev/null"));
+    let (code, _, stderr) = folder.run(&["predict", "wine.deciban", &wine(), "-o", "/dev/full"]);
+    assert!(code == 1 && stderr.contains("/dev/full"), "{stderr}");
+    assert!(!std::fs::metadata("/dev/full").unwrap().is_file());
+    let message = folder.fails(&fit("there-is-no-such.csv", "no/such/folder/m.deciban"));
+    assert!(message.contains("the folder `no/such/folder` does not exist"), "{message}");
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = Folder::with_model(&[]);
+    let printed = folder.ok(&["predict", "wine.deciban", &wine()]);
+    assert_eq!(folder.ok(&["predict", "wine.deciban", &wine(), "-o", "-"]), printed);
+    let model = folder.command(&fit(&wine(), "-")).stderr(Stdio::null()).output().unwrap().stdout;
+    folder.write("piped.deciban", model);
+    folder.ok(&["inspect", "piped.deciban"]);
+}
+
+#[test]
+fn a_closed_standard_error_ends_nothing() {
+    let folder = Folder::new();
+    let command = format!("{PROGRAM} {} 2>&-", fit(&wine(), "m.deciban").join(" "));
+    let status = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    folder.ok(&["inspect", "m.deciban"]);
+    let command = format!("{PROGRAM} {} 2>&1 | head -1", fit(&wine(), "n.deciban").join(" "));
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("panicked"));
+    folder.ok(&["inspect", "n.deciban"]);
+}
+
+#[test]
+fn an_interrupt_leaves_no_temporary_file() {
+    let folder = Folder::with_model(&[]);
+    let before = folder.files();
+    let mut command = folder.command(&["predict", "wine.deciban", "-", "-o", "out.csv"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"Alcohol,Hue\n13.2,1.05\n").unwrap();
+    stdin.flush().unwrap();
+    // The pipe stays open, so that the program waits with its output begun.
+    let started = Instant::now();
+    while folder.files() == before && started.elapsed() < Duration::from_secs(5) {
+        stdin.write_all("13.2,1.05\n".repeat(50_000).as_bytes()).unwrap();
+    }
+    assert_ne!(folder.files(), before, "there is a temporary file while it works");
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn real_classes_named_not_spam_and_spam_are_not_one_against_the_rest() {
+    let folder = Folder::new();
+    let rows = |spam: &str| format!("x,y\n1,not spam\n2,not spam\n3,not spam\n7,{spam}\n8,{spam}\n9.5,{spam}\n");
+    folder.write("train.csv", rows("spam"));
+    folder.write("test.csv", rows("Spam"));
+    folder.ok(&["fit", "train.csv", "-t", "y", "--model", "gaussian", "-o", "m.deciban"]);
+    let (code, stdout, stderr) = folder.run(&["evaluate", "m.deciban", "test.csv", "--json"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("3 rows are of the class `Spam`, which the model does not know"), "{stderr}");
+    assert!(stdout.contains("\"rows\": 3"), "{stdout}");
+}
+
+#[test]
+fn costs_of_classes_named_by_signs_can_be_written() {
+    let folder = Folder::new();
+    folder.write("income.csv", "x,y\n1,<=50K\n2,<=50K\n3,<=50K\n4,>50K\n5,>50K\n6.5,>50K\n");
+    folder.ok(&["fit", "income.csv", "-t", "y", "--model", "gaussian", "-o", "m.deciban"]);
+    let costs = |costs: &str| folder.ok(&["predict", "m.deciban", "income.csv", "--costs", costs]);
+    assert_eq!(costs(">50K><=50K=10"), costs("\">50K\">\"<=50K\"=10"));
+    folder.write("costs.csv", "action,<=50K,>50K\n<=50K,0,10\n>50K,1,0\n");
+    assert_eq!(costs(">50K><=50K=10"), costs("costs.csv"));
+}
+
+#[test]
+fn every_option_is_used_or_refused() {
+    let folder = Folder::new();
+    let wine = wine();
+    let auto = |options: &[&str]| {
+        let command = [&["fit", &wine, "-t", "Type", "--model", "auto"], options].concat();
+        folder.fails(&command)
+    };
+    let message = auto(&["--covariance", "tied", "--weight-decay", "2"]);
+    assert_eq!(message, "no model takes all of --covariance, --weight-decay: drop one, or give --model");
+    auto(&["--covariance", "tied", "--pseudo-count", "2"]);
+    let message = folder.fails(&["fit", &wine, "-t", "Type", "--model", "naive-bayes", "--covariance", "full"]);
+    assert!(message.contains("--joint-numbers"), "{message}");
+    let stats = ["stats", &wine, "-t", "Type", "-o", "a.stats"];
+    for option in
+        [&["--estimator", "unbiased"][..], &["--shrinkage", "0.1"], &["--pca", "2"], &["--covariance", "tied"]]
+    {
+        folder.fails(&[&stats[..], option].concat());
+    }
+}
+
+#[test]
+fn columns_are_carried_through() {
+    let folder = Folder::with_model(&[]);
+    folder.write("new.csv", "id,Alcohol,Hue\nA-1,13.2,1.05\n\"B,2\",14.1,1.10\n");
+    let printed = folder.ok(&["predict", "wine.deciban", "new.csv", "--keep", "id"]);
+    let starts: Vec<&str> = printed.lines().map(|line| &line[..line.find(",B").unwrap_or(11)]).collect();
+    assert_eq!(starts, ["id,decision", "A-1", "\"B,2\""]);
+    folder.write("none.csv", "id,Alcohol,Hue\n");
+    assert_eq!(folder.ok(&["predict", "wine.deciban", "none.csv", "--keep", "id"]).lines().count(), 1);
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    let folder = Folder::with_model(&[]);
+    let evaluate = |option: &[&str]| folder.fails(&[&["evaluate", "wine.deciban", &wine()], option].concat());
+    assert!(evaluate(&["--reject=-1"]).contains("not a finite cost"));
+    assert!(evaluate(&["--report", "x.pdf"]).contains(".html"));
+    assert!(evaluate(&["--positive", "Barolo"]).contains("it is for two classes, and there are 3"));
+    assert!(folder.fails(&["inspect", "wine.deciban", "--prior", "uniform"]).contains("--risk"));
+}
+
+#[test]
+fn infinite_numbers_are_told_apart_in_json() {
+    let folder = Folder::new();
+    folder.write("levels.csv", "c,y\nred,a\nred,a\nblue,b\nblue,b\n");
+    let nothing = ["fit", "levels.csv", "-t", "y", "--model", "naive-bayes", "--pseudo-count", "0", "-o", "m.deciban"];
+    folder.ok(&nothing);
+    let printed = folder.ok(&["predict", "m.deciban", "levels.csv", "--evidence", "--json"]);
+    let row: serde_json::Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["evidence(a)"], &row["evidence(b)"]), (&"inf".into(), &"-inf".into()));
+}
+
+#[test]
+fn the_error_that_a_model_expects_is_that_of_the_closed_form() {
+    let folder = Folder::new();
+    // Two Gaussians of standard deviation 1, two apart: Φ(−1).
+    folder.write("two.csv", "x,y\n-1,a\n1,a\n1,b\n3,b\n");
+    folder.ok(&["fit", "two.csv", "-t", "y", "--model", "gaussian", "--covariance", "tied", "-o", "m.deciban"]);
+    let found = folder.json(&["inspect", "m.deciban", "--risk", "--json"]);
+    assert!((found["error_rate"].as_f64().unwrap() - 0.158_655_253_931_457_05).abs() < 1e-10, "{found}");
+    let text = folder.ok(&["inspect", "m.deciban", "--risk", "--costs", "a>b=10"]);
+    assert!(text.starts_with("error rate") && text.contains("exact"), "{text}");
+}
