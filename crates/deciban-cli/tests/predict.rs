@@ -238,8 +238,8 @@ fn damaged_and_foreign_models_are_refused() {
     let at = newer.windows(11).position(|w| w == br#"version\":2"#).map(|at| at + 10).unwrap();
     newer[at] = b'9';
     folder.write("newer.deciban", &newer);
-    let message = "newer.deciban: the file has format 9, this program knows up to 2: update deciban";
-    assert_eq!(fails("newer.deciban"), message);
+    // A changed digit is damage, not a version.
+    assert!(fails("newer.deciban").starts_with("newer.deciban: the file is damaged"));
     let message = fails(&wine());
     assert!(message.contains("this is not a deciban file"), "{message}");
     folder.ok(&["stats", &wine(), "-t", "Type", "-o", "wine.stats"]);

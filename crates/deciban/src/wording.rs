@@ -28,7 +28,7 @@ impl Wording {
         for part in parts {
             let name = &part[..end_of(part, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')];
             // A § that marks no option is the user's own.
-            if name.is_empty() {
+            if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
                 text.push('§');
                 text += part;
                 continue;

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             error,
             "the covariance of class `x` is singular: these columns depend on each other: `a`, `b`, `c`; \
-             drop columns with §ignore, or regularise with §shrinkage=auto"
+             drop columns with ignore, or regularise with shrinkage=auto"
         );
     }
 }
