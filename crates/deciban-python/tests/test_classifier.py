@@ -311,7 +311,7 @@ LONG = {
     "auto": """deciban.Classifier().fit(rows(2_000_000, 200), y)""",
     "evidence": """deciban.Classifier("gaussian").fit(rows(9000, 800), y[:9000]).evidence(rows(2_000_000, 800))""",
     "explain": """deciban.Classifier("gaussian").fit(rows(1000, 12), y[:1000]).explain(rows(2_000_000, 12))""",
-    "explain wide": """deciban.Classifier("gaussian").fit(rows(1000, 80), y[:1000]).explain(rows(64, 80))""",
+    "explain wide": """deciban.Classifier("gaussian").fit(rows(1000, 80), y[:1000]).explain(rows(20_000, 80))""",
     "sample": """deciban.Classifier("gaussian").fit(rows(1000, 12), y[:1000]).sample(100_000_000)""",
     "drop-in": """sk().LogisticRegression(tol=1e-12).fit(rows(2_000_000, 400), y)""",
 }

@@ -17,8 +17,8 @@ use deciban::family::multinomial::Multinomial;
 use deciban::learn::{Block, Classifier, Generative, Learner, Model};
 use deciban::numerics::Random;
 use deciban::select::{CrossValidation, Folds, grid};
-use deciban_data::{Files, Options, Rows, Target};
-use deciban_tasks::{Application, CostChoice};
+use deciban_data::{Files, Options, RowReader, Rows, Target};
+use deciban_tasks::{Application, CostChoice, Input};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -43,7 +43,7 @@ fn requests(folder: &Path) -> Result<()> {
     // 1
     let options = Options { target: Target::Column("diagnosis".into()), ..Options::default() };
     let mut train = Files::open(&[path("train.csv")], options.clone())?;
-    train.sort_classes()?;
+    train.settle()?;
     let tied = Gaussian { covariance: Structure::Tied, ..Gaussian::default() };
     let learner = Generative::gaussian(train.columns(), tied)?;
     let model = learner.learn(&train)?;
@@ -96,7 +96,7 @@ fn requests(folder: &Path) -> Result<()> {
     assert_eq!(answer, "+10.85 -8.61 +3.96");
 
     // 10
-    let test = Rows::from_files(&schema, &[path("test.csv")])?;
+    let test = RowReader::new(&schema, options.clone())?.files(&[path("test.csv")])?;
     let (of_test, labels) = (model.evidence(&test.batch()?)?, test.labels().unwrap());
     let costs = Costs::zero_one(schema.classes());
     let mut evaluation = Evaluation::new(schema.classes(), &costs);
@@ -159,7 +159,7 @@ fn requests(folder: &Path) -> Result<()> {
     let kinds = vec![("text".into(), Kind::Text)];
     let options = Options { target: Target::Column("class".into()), kinds, ..Options::default() };
     let mut mail = Files::open(&[path("mail.csv")], options)?;
-    mail.sort_classes()?;
+    mail.settle()?;
     let family = AnyFamily::Multinomial(Multinomial::default());
     let words = Generative::of_blocks(vec![Block::new(vec![0], mail.columns(), family)]).learn(&mail)?;
     let message = Rows::from_json(words.schema(), r#"{"text": "free home"}"#)?;
