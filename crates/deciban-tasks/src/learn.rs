@@ -84,6 +84,9 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     };
     let Some(kind) = kind else { return request.search(input) };
     request.options.check(kind)?;
+    if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) {
+        return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
+    }
     let is_closed = GENERATIVE.contains(&kind) || kind == LEAST_SQUARES;
     let (model, statistics, weight, remarks) = match is_closed {
         true => {

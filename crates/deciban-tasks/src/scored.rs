@@ -1,8 +1,10 @@
 //! Rows of a stream scored and evaluated as they pass, and kept while they fit in memory.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use deciban::data::{Batch, MISSING};
 use deciban::decision::Costs;
-use deciban::evaluate::{Cllr, Evaluation, Scored};
+use deciban::evaluate::{Cllr, Evaluation, Scored, parts};
 use deciban::evidence::Evidence;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -34,25 +36,38 @@ pub fn collect(
         rows: Some(Scored::new(classes.len())?),
     };
     let most = budget / Scored::bytes_per_row(classes.len());
+    // Where all rows are too many, at least one batch finds so.
+    let seen = AtomicUsize::new(0);
     input.map_in_order(
         |batch| {
-            let (evidence, labels, weights) = labelled(batch, score(batch)?)?;
-            let weights = weights.as_deref();
-            let mut part = (Evaluation::new(classes, costs), Cllr::new(classes.len()));
-            part.0.observe(&evidence.posterior(prior), &labels, weights, costs)?;
-            part.1.observe(&evidence, &labels, weights)?;
-            let weights = weights.map(<[f64]>::to_vec);
-            Ok((part, evidence, labels, weights))
-        },
-        |((evaluation, cllr), evidence, labels, weights)| {
-            all.evaluation.merge(&evaluation);
-            all.cllr.merge(&cllr);
-            if all.evaluation.rows() > most {
-                all.rows = None;
+            let keeps = seen.fetch_add(batch.rows(), Ordering::Relaxed) + batch.rows() <= most;
+            let mut part = Collected {
+                evaluation: Evaluation::new(classes, costs),
+                cllr: Cllr::new(classes.len()),
+                rows: keeps.then(|| Scored::new(classes.len())).transpose()?,
+            };
+            // The evidence of many classes takes much memory: some rows at a time.
+            for rows in parts(batch.rows(), classes.len()) {
+                let batch = batch.slice(rows);
+                let (evidence, labels, weights) = labelled(&batch, score(&batch)?)?;
+                let weights = weights.as_deref();
+                part.evaluation.observe_evidence(&evidence, prior, &labels, weights, costs)?;
+                part.cllr.observe(&evidence, &labels, weights)?;
+                if let Some(kept) = &mut part.rows {
+                    kept.append(&evidence, &labels, weights)?;
+                }
             }
-            match &mut all.rows {
-                Some(rows) => rows.append(&evidence, &labels, weights.as_deref()),
-                None => Ok(()),
+            Ok(part)
+        },
+        |part| {
+            all.evaluation.merge(&part.evaluation);
+            all.cllr.merge(&part.cllr);
+            match (&mut all.rows, part.rows) {
+                (Some(rows), Some(part)) => rows.append(part.evidence(), part.truth(), Some(part.weights())),
+                _ => {
+                    all.rows = None;
+                    Ok(())
+                }
             }
         },
     )?;
