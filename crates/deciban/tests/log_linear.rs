@@ -4,8 +4,8 @@ mod common;
 
 use deciban::data::{Batch, Column, Kind, Schema};
 use deciban::engine::Memory;
-use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
+use deciban::family::{AnyFamily, Family};
 use deciban::learn::{Block, Classifier, Generative, GenerativeModel, Learner, LogLinear};
 use deciban::numerics::{Random, log_sum_exp};
 use deciban::transform::Step;
@@ -97,4 +97,21 @@ fn what_is_not_linear_is_refused() {
     assert!(full.contains("give covariance=tied"), "{full}");
     let student = Gaussian { covariance: Structure::Tied, estimator: Estimator::Bayes, ..Gaussian::default() };
     assert!(iris.fit(student).log_linear().is_err());
+}
+
+/// A word that is nearly always there: ln(1 − p) is that of the model, not of a p that is rounded to 1.
+#[test]
+fn a_probability_near_one_keeps_its_rest() {
+    let schema = Schema::numbers(&["word"], "class", &["a", "b"]).unwrap();
+    let (x, weights) = ([1.0, 0.0, 1.0, 0.0], [1e18, 1.0, 3.0, 5.0]);
+    let rows = Batch::new(4).column(&x[..]).unwrap().classes(&[0, 0, 1, 1]).unwrap().weights(&weights).unwrap();
+    let family = AnyFamily::named("bernoulli").unwrap().with_pseudo_count(1.0);
+    let block = Block::new(vec![0], schema.columns(), family);
+    let model = Generative::of_blocks(vec![block]).learn(&Memory::new(schema.clone(), rows).unwrap()).unwrap();
+    let form = model.log_linear().unwrap();
+    let without = Batch::new(1).column(&[0.0][..]).unwrap();
+    let evidence = model.evidence(&without).unwrap();
+    let expected = evidence.row(0)[0] - evidence.row(0)[1];
+    assert!(expected < -30.0 && expected.is_finite(), "{expected}");
+    assert!((form.constants[0] - form.constants[1] - expected).abs() < 1e-9, "{:?} {expected}", form.constants);
 }

@@ -4,7 +4,7 @@ use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Sparse, T
 use deciban::engine::{Engine, Memory};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, Unseen, WordCounts};
 use deciban::family::{AnyFamily, Density, Family, Names};
-use deciban::learn::{Block, Summarise};
+use deciban::learn::{Block, Classifier, Generative, Learner, Summarise};
 use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
 use deciban::statistic::Statistic;
@@ -384,4 +384,21 @@ proptest! {
         let deciban::family::AnyStatistic::Multinomial(found) = &summary.block(0).unwrap()[0] else { panic!("words") };
         prop_assert!(same(found, &direct));
     }
+}
+
+/// Where the frequent word is missing, the rare ones are compared with each other: 1 − θ of the frequent one is 0 in
+/// doubles.
+#[test]
+fn rare_words_are_compared_where_the_frequent_one_is_missing() {
+    let schema = Schema::numbers(&["often", "seldom", "rarely"], "class", &["a", "b"]).unwrap();
+    let counts = [1e18, 3.0, 1.0, 1e18, 1.0, 3.0];
+    let rows = Batch::new(2).row_major(&counts[..], 3).unwrap().classes(&[0, 1]).unwrap();
+    let family = AnyFamily::named("multinomial").unwrap().with_pseudo_count(0.0);
+    let block = Block::new(vec![0, 1, 2], schema.columns(), family);
+    let model = Generative::of_blocks(vec![block]).learn(&Memory::new(schema, rows).unwrap()).unwrap();
+    let seldom = [f64::NAN, 1.0, 0.0];
+    let evidence = model.evidence(&Batch::new(1).row_major(&seldom[..], 3).unwrap()).unwrap();
+    // θ of 3/4 and 1/4 among the words that were looked for.
+    assert!((evidence.row(0)[0] - 0.75f64.ln()).abs() < 1e-12, "{:?}", evidence.row(0));
+    assert!((evidence.row(0)[1] - 0.25f64.ln()).abs() < 1e-12, "{:?}", evidence.row(0));
 }

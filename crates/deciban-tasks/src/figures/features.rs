@@ -218,7 +218,9 @@ fn clouds(gathered: &Gathered, classes: usize, [x, y]: [usize; 2]) -> Vec<(Vec<f
     let (xs, _) = gathered.cells(x, None);
     let (ys, _) = gathered.cells(y, None);
     let of = |class: usize| {
-        let rows = (0..xs.len()).step_by(step).filter(|i| gathered.labels[*i] as usize == class);
+        // Every so many rows of each class: in a file whose classes take turns, every second row would leave
+        // out half of the classes.
+        let rows = (0..xs.len()).filter(|i| gathered.labels[*i] as usize == class).step_by(step);
         rows.map(|i| (xs[i], ys[i])).unzip()
     };
     (0..classes).map(of).collect()
