@@ -16,21 +16,28 @@ pub struct LearningCurve<'a> {
     pub interval: Option<(&'a [f64], &'a [f64])>,
 }
 
-/// The chart, with a logarithmic axis of sizes. A few points that lie far above or below all others
-/// are outside of the axis, and the second line says how many.
+/// The chart, with a logarithmic axis of sizes. The axis of losses is that of the points: a few that lie far above
+/// or below all others are outside of it, and the second line says how many. Intervals widen it by half of its
+/// length on either side at most, and are cut off there.
 pub fn learning(size: &str, loss: &str, curves: &[LearningCurve<'_>]) -> Figure {
     /// The share of points on either side that may be left out.
     const FAR: f64 = 0.1;
     let losses: Vec<f64> = curves.iter().flat_map(|c| c.loss).copied().collect();
-    let ends = curves.iter().filter_map(|c| c.interval).flat_map(|(low, high)| low.iter().chain(high));
-    let drawn: Vec<f64> = losses.iter().chain(ends).copied().collect();
+    let ends = || curves.iter().filter_map(|c| c.interval).flat_map(|(low, high)| low.iter().chain(high)).copied();
     let mut axis = Axis::linear(loss);
     let mut note = String::new();
-    if let Some(mut shown) = view(&drawn, FAR).filter(|v| v.outside > 0) {
-        let room = 0.04 * (shown.high - shown.low);
-        axis = axis.from(shown.low - room).to(shown.high + room);
-        shown.outside = losses.iter().filter(|y| y.is_finite() && !(shown.low..=shown.high).contains(*y)).count();
-        note = shown.note("point");
+    if let Some(points) = view(&losses, FAR) {
+        let length = points.high - points.low;
+        // A single point has its whole interval.
+        let reach = if length > 0.0 { 0.5 * length } else { f64::INFINITY };
+        let finite = || ends().filter(|y| y.is_finite());
+        let low = finite().fold(points.low, f64::min).max(points.low - reach);
+        let high = finite().fold(points.high, f64::max).min(points.high + reach);
+        if points.outside > 0 || finite().any(|y| y < low || y > high) {
+            let room = 0.04 * (high - low);
+            axis = axis.from(low - room).to(high + room);
+        }
+        note = points.note("point");
     }
     let mut figure = Figure::new("Learning curve").subtitle(&note).x(Axis::log(size)).y(axis);
     for curve in curves {
@@ -61,5 +68,16 @@ mod tests {
         // Without it, nothing is left out.
         let curve = LearningCurve { size: &size[1..], loss: &loss[1..], interval: None, ..curve };
         assert_eq!(learning("rows", "log loss", &[curve]).subtitle, "");
+    }
+
+    #[test]
+    fn one_wide_interval_does_not_flatten_a_learning_curve() {
+        let (size, loss) = ([25.0, 100.0, 400.0, 1600.0], [0.5, 0.4, 0.3, 0.25]);
+        let (low, high) = ([-30.0, 0.38, 0.29, 0.24], [31.0, 0.42, 0.31, 0.26]);
+        let curve = LearningCurve { name: "a", size: &size, loss: &loss, interval: Some((&low, &high)) };
+        let figure = learning("rows", "log loss", &[curve]);
+        let (from, to) = figure.y.ends([-30.0, 31.0].into_iter());
+        assert!((from - (0.125 - 0.02)).abs() < 1e-9 && (to - (0.625 + 0.02)).abs() < 1e-9, "{from} {to}");
+        assert_eq!(figure.subtitle, "");
     }
 }

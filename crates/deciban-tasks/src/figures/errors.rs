@@ -45,9 +45,12 @@ fn coloured(classes: &[usize], used: &Use<'_>) -> String {
     }
 }
 
-/// Every how many rows, if not all.
+/// How many rows the figure is of, if not of all.
 fn note(gathered: &Gathered) -> String {
-    if gathered.every > 1 { format!(", every {}th row", gathered.every) } else { String::new() }
+    match gathered.kept() < gathered.seen() {
+        true => format!(", {} of {} rows", gathered.kept(), gathered.seen()),
+        false => String::new(),
+    }
 }
 
 fn titled(name: &str, used: &Use<'_>, classes: &[usize], gathered: &Gathered) -> String {

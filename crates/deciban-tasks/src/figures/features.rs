@@ -8,6 +8,7 @@ use deciban::{Error, Result};
 use deciban_plot::chart::{self, Cloud, Ellipse, Grid, Regions, Sample, View};
 use deciban_plot::{Figure, Marker, PALETTE, Paint, Scene};
 
+use super::thin::thinned;
 use super::{Gathered, Use, probe};
 use crate::describe;
 
@@ -147,11 +148,12 @@ fn levels(gathered: &Gathered, used: &Use<'_>, column: usize, by_class: &[(Vec<f
 pub fn telling(gathered: &Gathered, used: &Use<'_>) -> Result<Vec<(usize, f64)>> {
     // Rows are scored once for each column: fewer where there are many.
     let enough = (100_000 / gathered.columns.len().max(1)).clamp(200, 2000);
+    let classes = used.model.schema().classes().len();
+    let some = thinned(&gathered.labels, classes, gathered.kept().div_ceil(enough).max(1));
     let mut ranked = Vec::new();
     for &column in gathered.columns.iter().filter(|c| probe::has_density(used.model, **c)) {
         let (values, weights) = gathered.cells(column, None);
-        let step = values.len().div_ceil(enough).max(1);
-        let rows: Vec<usize> = (0..values.len()).step_by(step).filter(|i| values[*i].is_finite()).collect();
+        let rows: Vec<usize> = some.iter().copied().filter(|i| values[*i].is_finite()).collect();
         let cells: Vec<f64> = rows.iter().map(|i| values[*i]).collect();
         let evidence = probe::evidence(used.model.plain(), gathered, &[column], &cells)?;
         let density = evidence.log_density(used.prior);
@@ -217,13 +219,13 @@ fn clouds(gathered: &Gathered, classes: usize, [x, y]: [usize; 2]) -> Vec<(Vec<f
     let step = gathered.kept().div_ceil(POINTS).max(1);
     let (xs, _) = gathered.cells(x, None);
     let (ys, _) = gathered.cells(y, None);
-    let of = |class: usize| {
-        // Every so many rows of each class: in a file whose classes take turns, every second row would leave
-        // out half of the classes.
-        let rows = (0..xs.len()).filter(|i| gathered.labels[*i] as usize == class).step_by(step);
-        rows.map(|i| (xs[i], ys[i])).unzip()
-    };
-    (0..classes).map(of).collect()
+    let mut points = vec![(Vec::new(), Vec::new()); classes];
+    for row in thinned(&gathered.labels, classes, step) {
+        let (own_xs, own_ys) = &mut points[gathered.labels[row] as usize];
+        own_xs.push(xs[row]);
+        own_ys.push(ys[row]);
+    }
+    points
 }
 
 /// Scatter, ellipses and regions of decisions.

@@ -7,6 +7,7 @@ mod gather;
 mod learning;
 mod probe;
 mod report;
+mod thin;
 
 pub use errors::{bayes_error, confusion, det, reliability, roc};
 pub use features::{Plane, densities, densities_of, posterior, regions, telling, telling_words};
