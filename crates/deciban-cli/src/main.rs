@@ -1,11 +1,20 @@
 //! The program `deciban`.
 
+mod memory;
+
+#[global_allocator]
+static ALLOCATOR: memory::Checked = memory::Checked;
+
 fn main() {
+    memory::set_aside();
     // Ctrl-C leaves no temporary file behind. Where no handler can be had, it ends the program as ever.
     let _ = ctrlc::set_handler(|| {
         deciban::output::remove_pending();
         std::process::exit(130);
     });
-
+    // Where no other thread can be had, as under a limit, all work is done by this one.
+    if rayon::ThreadPoolBuilder::new().build_global().is_err() {
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    }
     std::process::exit(deciban_cli::run(std::env::args_os()));
 }

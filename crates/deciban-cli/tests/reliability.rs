@@ -182,3 +182,37 @@ fn the_error_that_a_model_expects_is_that_of_the_closed_form() {
     let text = folder.ok(&["inspect", "m.deciban", "--risk", "--costs", "a>b=10"]);
     assert!(text.starts_with("error rate") && text.contains("exact"), "{text}");
 }
+
+/// Issue: aborts under `ulimit -v`, with a signal and a temporary file left behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_memory_is_an_error_not_an_abort() {
+    let folder = Folder::new();
+    let row = |i: usize| format!("{},{},c{}\n", i % 97, (i * 31) % 89, i % 60);
+    folder.write("t.csv", format!("x,y,class\n{}", (0..40_000).map(row).collect::<String>()));
+    folder.ok(&["fit", "t.csv", "-t", "class", "--covariance", "tied", "-o", "m.deciban"]);
+    let before = folder.files();
+    let mut failures = 0;
+    for limit in [70_000, 100_000, 150_000, 250_000, 400_000] {
+        for task in [
+            "fit t.csv -t class --covariance tied -o out",
+            "predict m.deciban t.csv --format csv -o out",
+            "evaluate m.deciban t.csv --memory 1",
+            "compare t.csv -t class --models gaussian --top 1",
+        ] {
+            let line = format!("ulimit -v {limit}; exec {} {task}", common::PROGRAM);
+            let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            match output.status.code() {
+                Some(0) => drop(std::fs::remove_file(folder.path().join("out"))),
+                Some(1) => {
+                    failures += 1;
+                    assert!(stderr.contains("out of memory") || stderr.contains("thread"), "{limit} {task}: {stderr}");
+                }
+                code => panic!("{limit} {task}: {code:?}: {stderr}"),
+            }
+            assert_eq!(folder.files(), before, "{limit} {task}");
+        }
+    }
+    assert!(failures > 0, "some of these limits are too low for the work");
+}

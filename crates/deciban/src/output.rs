@@ -9,7 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -137,12 +138,24 @@ pub fn is_same_file(a: impl AsRef<Path>, b: impl AsRef<Path>) -> bool {
     first.is_file() && second.is_file() && system::is_same(a, &first, b, &second)
 }
 
-/// Removes the temporary files of this process, for a handler of Ctrl-C: call it from a thread, just
-/// before the process ends. It must not be called inside a signal handler, since it takes a lock.
+/// Removes the temporary files of this process, just before it ends: after Ctrl-C, or for want of memory. It
+/// must not be called inside a signal handler, since it takes a lock. It does not wait for long: the thread that
+/// calls it may be the one that holds the lock.
 pub fn remove_pending() {
     let own = std::process::id();
-    for (_, path) in pending().drain(..).filter(|(process, _)| *process == own) {
-        let _ = fs::remove_file(path);
+    for _ in 0..100 {
+        let mut pending = match PENDING.try_lock() {
+            Ok(pending) => pending,
+            Err(TryLockError::Poisoned(pending)) => pending.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+        };
+        for (_, path) in pending.drain(..).filter(|(process, _)| *process == own) {
+            let _ = fs::remove_file(path);
+        }
+        return;
     }
 }
 
