@@ -3,6 +3,11 @@
 mod common;
 
 use common::{Folder, close, numbers, shared, texts, wine};
+use deciban::data::Kind;
+use deciban::learn::Model;
+use deciban::select::{CrossValidation, Folds, grid};
+use deciban_data::{Files, Options, Target};
+use deciban_tasks::{Evaluating, Input, evaluate};
 use serde_json::Value;
 
 fn rows(told: &Value) -> Vec<Value> {
@@ -325,4 +330,79 @@ fn every_kind_of_model() {
     assert_eq!(message, "--models: noisy-or takes flags and counts alone: give --flag or --count");
     let message = folder.fails(&["compare", &wine(), "-t", "Type", "--models", "probit"]);
     assert_eq!(message, "--models: probit is for two classes");
+}
+
+/// Every name that `compare` prints is what `fit` takes: it makes the model that `compare` would save.
+#[test]
+fn every_name_is_what_fit_takes() {
+    let folder = Folder::new();
+    // Numbers; numbers with categories and flags; counts; texts.
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let mut lines = text.lines();
+    lines.next();
+    let (mut mixed, mut counts, mut notes) =
+        ("Type,Alcohol,Hue,shade,sweet\n".to_string(), "Type,a,b,c\n".to_string(), "Type,note,Hue\n".to_string());
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [alcohol, colour, hue] = [1, 10, 11].map(|c| cells[c].parse::<f64>().unwrap());
+        let shade = ["pale", "clear", "deep"][(colour / 4.0).min(2.0) as usize];
+        let sweet = if alcohol > 13.0 { "yes" } else { "no" };
+        mixed += &format!("{},{alcohol},{hue},{shade},{sweet}\n", cells[0]);
+        counts += &format!("{},{},{},{}\n", cells[0], colour as u32, (4.0 * hue) as u32, (alcohol - 11.0) as u32);
+        notes += &format!("{},a {shade} wine {} {sweet},{hue}\n", cells[0], ["dry", "soft"][(hue > 0.9) as usize]);
+    }
+    folder.write("mixed.csv", mixed);
+    folder.write("counts.csv", counts);
+    folder.write("notes.csv", notes);
+    let wine = wine();
+    let tables: [(&str, &[&str]); 4] = [
+        (&wine, &[]),
+        ("mixed.csv", &["--flag", "sweet"]),
+        ("counts.csv", &["--count", "a,b,c"]),
+        ("notes.csv", &["--text", "note"]),
+    ];
+    for (table, kinds) in tables {
+        let common = [&[table, "-t", "Type", "--folds", "4", "--seed", "3"], kinds].concat();
+        let told = rows(&folder.json(&[&["compare", "--json"], &common[..]].concat()));
+        let names: Vec<String> = told.iter().map(|row| row["model"].as_str().unwrap().to_string()).collect();
+        assert!(names.len() > 8, "{names:?}");
+        // The same comparison by the library, which can refit all of them.
+        let path = folder.path().join(table).display().to_string();
+        let options = Options {
+            target: Target::Column("Type".into()),
+            kinds: match kinds {
+                [] => Vec::new(),
+                [kind, columns] => {
+                    let kind = match *kind {
+                        "--flag" => Kind::Flag,
+                        "--count" => Kind::Count,
+                        _ => Kind::Text,
+                    };
+                    columns.split(',').map(|name| (name.to_string(), kind)).collect()
+                }
+                _ => panic!("one option"),
+            },
+            ..Options::default()
+        };
+        let mut files = Files::open(&[path], options).unwrap();
+        files.settle().unwrap();
+        let candidates = grid::candidates(&files, &[]).unwrap();
+        let folds = Folds::stratified(&files, 4, 3).unwrap();
+        let comparison = CrossValidation::new(folds).calibrated(3).run(&files, &candidates).unwrap();
+        let log_loss = |model: &Model| evaluate(model, &files, &Evaluating::default()).unwrap().evaluation.log_loss();
+        let mut seen = 0;
+        for outcome in comparison.ranked() {
+            assert!(names.contains(&outcome.name), "{} is not among {names:?}", outcome.name);
+            let flags: Vec<&str> = outcome.name.split(' ').collect();
+            let fit = [&["fit", table, "-t", "Type", "-o", "again.deciban", "--model"], &flags[..], kinds].concat();
+            folder.ok(&fit);
+            let again = Model::load(folder.path().join("again.deciban")).unwrap();
+            let refitted = comparison.refit(outcome, &candidates, &files).unwrap();
+            let (a, b) = (log_loss(&refitted), log_loss(&again));
+            assert!((a - b).abs() <= 1e-7 * a.abs().max(1.0) || a == b, "{table} {}: {a} {b}", outcome.name);
+            seen += 1;
+        }
+        // All but the prior alone.
+        assert_eq!(seen + 1, names.len());
+    }
 }

@@ -67,7 +67,7 @@ fn rows_classes_and_folding() {
             &["--classes", "Barolo,Merlot"][..],
             "--classes: there is no class `Merlot`: the classes are `Barbera`, `Barolo`, `Grignolino`",
         ),
-        (&["--row", "500"], "--row: 1 of the rows are not there"),
+        (&["--row", "500"], "--row: row 500 does not exist: the input has 178 rows"),
     ] {
         assert_eq!(folder.fails(&[&["explain", "m.deciban", &wine()], args].concat()), message);
     }

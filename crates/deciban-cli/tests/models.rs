@@ -364,7 +364,7 @@ fn options_of_another_model_are_refused() {
     ];
     for (model, options, takers) in cases {
         let told = folder.misused(&[&["fit", "t.csv", "-t", "t", "--model", model], options].concat());
-        let expected = format!("error: {} is no option of --model {model}, but of {takers}\n", options[0]);
+        let expected = format!("error: {} is not an option of --model {model}, but of {takers}\n", options[0]);
         assert!(told.starts_with(&expected), "{told}");
     }
     for option in

@@ -102,7 +102,7 @@ impl Files {
     /// Finds the files and infers columns and kinds from the first block.
     ///
     /// Each of `paths` is a file, a glob, a folder with a folder of texts for each class (the target is
-    /// `class` then, unless told), or `-` for standard input.
+    /// `class` by default), or `-` for standard input.
     pub fn open(paths: &[String], mut options: Options) -> Result<Files> {
         let sources = find(paths, false)?;
         if options.target == Target::None && sources.iter().all(|source| source.folder().is_some()) {

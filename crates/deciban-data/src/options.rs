@@ -110,28 +110,28 @@ impl Vocabulary {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The format; found by extension and content unless given.
+    /// The format; by default found by extension and content.
     pub format: Option<Format>,
-    /// What separates fields of CSV; found from the first lines unless given.
+    /// What separates fields of CSV; by default found from the first lines.
     pub separator: Option<char>,
     /// Whether the first line of delimited text names the columns; otherwise they are `c0`, `c1`, ...
     pub header: bool,
-    /// Lines that begin with it are skipped. Whitespace-separated text has `#` unless told.
+    /// Lines that begin with it are skipped. In whitespace-separated text it is `#` by default.
     pub comment: Option<char>,
     /// Whether fields of delimited text may be quoted. Otherwise quotes are plain characters.
     pub quotes: bool,
-    /// Texts that stand for a missing cell; unless given, those of the model, or else the usual ones
+    /// Texts that stand for a missing cell; by default those of the model, or else the usual ones
     /// ([`Spelling::MISSING`](deciban::data::Spelling::MISSING)).
     pub missing: Option<Vec<String>>,
-    /// What separates the whole part of a number from its fraction; unless given, that of the model, or a point.
+    /// What separates the whole part of a number from its fraction; by default that of the model, or a point.
     pub decimal: Option<char>,
-    /// What groups the digits of large numbers; unless given, that of the model, or nothing.
+    /// What groups the digits of large numbers; by default that of the model, or nothing.
     pub thousands: Option<char>,
     /// Kinds that the caller knows better than the sample.
     pub kinds: Vec<(String, Kind)>,
     /// Columns to leave out.
     pub ignore: Vec<String>,
-    /// Features to keep, in this order; all unless given.
+    /// Features to keep, in this order; all by default.
     pub columns: Option<Vec<String>>,
     /// Where the classes stand.
     pub target: Target,

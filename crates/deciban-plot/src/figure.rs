@@ -118,7 +118,7 @@ impl Figure {
         self
     }
 
-    /// Whether the names of the series are shown; they are unless told.
+    /// Whether the names of the series are shown; they are by default.
     pub fn legend(mut self, shown: bool) -> Self {
         self.legend = shown;
         self

@@ -86,7 +86,7 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
         let takers = takers(option);
         if name != "auto" && !takers.is_empty() && !takers.contains(&name) {
             let takers = takers.join(", ");
-            return Err(PyValueError::new_err(format!("{option} is no option of model {name:?}, but of {takers}")));
+            return Err(PyValueError::new_err(format!("{option} is not an option of model {name:?}, but of {takers}")));
         }
     }
     given.retain(|option, _| !TEXTS.contains(&option.as_str())); // The table has them.
@@ -261,7 +261,7 @@ impl Model {
         self.model.schema().classes().to_vec()
     }
 
-    /// The prior it uses unless told otherwise.
+    /// The prior that it uses by default.
     #[getter]
     fn default_prior(&self) -> Vec<f64> {
         self.model.prior().probabilities().to_vec()

@@ -13,6 +13,11 @@ pub fn left_out(failed: &[(String, Error)]) -> Vec<Remark> {
     failed.iter().map(|(name, error)| Remark::note(format!("left out: {name}: {}", error.marked()))).collect()
 }
 
+/// A remark for each kind of model that was not tried.
+pub fn not_tried(kinds: &[(String, String)]) -> Vec<Remark> {
+    kinds.iter().map(|(kind, why)| Remark::note(format!("not tried: {kind}: {why}"))).collect()
+}
+
 /// Which candidates could not be compared, and what the figures leave out.
 pub fn remarks(comparison: &Comparison) -> Vec<Remark> {
     let mut remarks = left_out(comparison.failed());

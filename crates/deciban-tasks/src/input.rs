@@ -18,6 +18,11 @@ pub trait Input: Engine {
     /// Lets the rows be read again, finds their classes and puts these in order.
     fn settle(&mut self) -> Result<Counted>;
 
+    /// Puts the classes that were found in order.
+    fn sort_classes(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Lets the rows be read again.
     fn make_rereadable(&mut self) -> Result<()> {
         Ok(())
@@ -88,8 +93,12 @@ impl Input for Files {
     fn settle(&mut self) -> Result<Counted> {
         Files::make_rereadable(self)?;
         let counted = Counted::of(self)?;
-        self.sort_classes()?;
+        Files::sort_classes(self)?;
         Ok(counted)
+    }
+
+    fn sort_classes(&mut self) -> Result<()> {
+        Files::sort_classes(self)
     }
 
     fn make_rereadable(&mut self) -> Result<()> {

@@ -9,6 +9,7 @@ use deciban::select::{Candidate, Comparison, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
 
 use crate::application::PriorChoice;
+use crate::comparison;
 use crate::crossed::Crossed;
 use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
@@ -26,6 +27,9 @@ pub struct Learning {
     pub prior_pseudo_count: f64,
     /// How the evidence is calibrated, from scores by models that have not seen the row.
     pub calibrate: Option<Method>,
+    /// Bytes that the evidence of rows may take while a calibration is learned. Where it takes more, rows are
+    /// scored several times.
+    pub memory: usize,
     /// Whether classes are put in the order of their names.
     pub sort_classes: bool,
 }
@@ -38,6 +42,7 @@ impl Default for Learning {
             prior: PriorChoice::Empirical,
             prior_pseudo_count: 0.0,
             calibrate: None,
+            memory: 512 << 20,
             sort_classes: true,
         }
     }
@@ -87,6 +92,9 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) {
         return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
     }
+    if request.calibrate.is_some() {
+        input.make_rereadable()?;
+    }
     let is_closed = GENERATIVE.contains(&kind) || kind == LEAST_SQUARES;
     let (model, statistics, weight, remarks) = match is_closed {
         true => {
@@ -106,7 +114,7 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     learned.model = request.with_prior(learned.model.with_profiles(input)?, weight)?;
     if let Some(method) = request.calibrate {
         if is_closed {
-            input.settle()?;
+            input.sort_classes()?;
         }
         let candidate = request.candidate(kind, input)?;
         request.calibrate(&mut learned, candidate, method, input)?;
@@ -184,7 +192,7 @@ impl Learning {
     fn candidate(&self, kind: &str, input: &impl Input) -> Result<Candidate> {
         let (columns, profiles) = (input.columns()?, input.profiles()?);
         let recipe = self.options.recipe(kind, &columns, Seen::Rows(&profiles))?;
-        Ok(Candidate { name: kind.into(), recipe })
+        Ok(Candidate { name: kind.into(), kind: kind.into(), recipe })
     }
 
     /// Compares several models and learns the best.
@@ -194,6 +202,10 @@ impl Learning {
         remarks.extend(Remark::warnings(input.warnings()));
         let schema = input.schema()?;
         let mut candidates = grid::quick(input)?;
+        let mut not_tried: Vec<(String, String)> =
+            grid::left_out(input)?.into_iter().map(|(kind, why)| (kind.to_string(), why)).collect();
+        not_tried.extend(grid::keep_quick(&mut candidates, rows, schema.classes().len()));
+        remarks.extend(comparison::not_tried(&not_tried));
         if rows > MOST_ITERATED {
             candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
             remarks.push(Remark::note("the rows are many: models that need more than two passes were not tried"));
@@ -201,14 +213,18 @@ impl Learning {
         let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
-        let mut comparison = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
-        let model = self.with_prior(comparison.refit_best(&candidates, input)?.with_profiles(input)?, weight)?;
-        let best = &comparison.ranked()[0];
+        let mut compared = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
+        let model = self.with_prior(compared.refit_best(&candidates, input)?.with_profiles(input)?, weight)?;
+        let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();
-        // Names of candidates begin with the kind of model.
-        let kind = best.name.split([' ', ',']).next().unwrap_or_default().to_string();
-        let mut learned =
-            Learned { model, kind, statistics: None, comparison: Some(comparison), crossed: None, remarks };
+        let mut learned = Learned {
+            model,
+            kind: candidate.kind.clone(),
+            statistics: None,
+            comparison: Some(compared),
+            crossed: None,
+            remarks,
+        };
         if let Some(method) = self.calibrate {
             self.calibrate(&mut learned, candidate, method, input)?;
         }
@@ -219,7 +235,7 @@ impl Learning {
     /// Puts a calibration on a model, by cross-validation of its recipe.
     fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &impl Input) -> Result<()> {
         let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
-        let crossed = Crossed::new(input, candidate, method, folds)?;
+        let crossed = Crossed::new(input, &candidate, method, folds, self.memory)?;
         to.model = crossed.calibrate(to.model.clone())?;
         to.crossed = Some(crossed);
         Ok(())

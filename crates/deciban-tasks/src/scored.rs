@@ -63,6 +63,10 @@ pub fn collect(
             all.evaluation.merge(&part.evaluation);
             all.cllr.merge(&part.cllr);
             match (&mut all.rows, part.rows) {
+                (Some(rows), Some(part)) if rows.rows() == 0 => {
+                    *rows = part;
+                    Ok(())
+                }
                 (Some(rows), Some(part)) => rows.append(part.evidence(), part.truth(), Some(part.weights())),
                 _ => {
                     all.rows = None;
@@ -75,7 +79,7 @@ pub fn collect(
 }
 
 /// The evidence, classes and weights of the rows that have a label.
-fn labelled(batch: &Batch<'_>, evidence: Evidence) -> Result<(Evidence, Vec<u32>, Option<Vec<f64>>)> {
+pub fn labelled(batch: &Batch<'_>, evidence: Evidence) -> Result<(Evidence, Vec<u32>, Option<Vec<f64>>)> {
     let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
     let weights = batch.row_weights();
     if labels.iter().all(|&class| class != MISSING) {

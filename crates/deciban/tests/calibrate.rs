@@ -5,12 +5,16 @@ mod common;
 
 use common::Table;
 use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
+use deciban::data::{Batch, Schema};
+use deciban::engine::Memory;
 use deciban::evaluate::{BayesError, Cllr, Scored, Trials};
 use deciban::evidence::Evidence;
 use deciban::family::gaussian::{Gaussian, Structure};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::{Classifier, Generative, Logistic, Model};
+use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
 use deciban::posterior::Prior;
+use deciban::select::{Candidate, CrossValidation, CrossedCalibration, Folds};
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -442,7 +446,7 @@ fn calibration_holds_for_rows_with_missing_cells() {
 /// Newton by conjugate gradients ends where the gradient is 0, with many classes too, and its work grows with rows × classes.
 #[test]
 fn many_classes_are_calibrated() {
-    let mut random = deciban::numerics::Random::new(5);
+    let mut random = Random::new(5);
     for classes in [3usize, 50, 300] {
         let rows = (6 * classes).max(120);
         let truth: Vec<u32> = (0..rows).map(|i| (i % classes) as u32).collect();
@@ -478,6 +482,52 @@ fn many_classes_are_calibrated() {
                     assert!(loss(1.0, class, 0.05) > least && loss(1.0, class, -0.05) > least, "{classes} {class}");
                 }
             }
+        }
+    }
+}
+
+/// Rows whose evidence is too much for memory are scored again at each visit: the map and its figures are the same.
+#[test]
+fn a_calibration_needs_no_evidence_in_memory() {
+    let mut random = Random::new(4);
+    for classes in [2, 7] {
+        let labels: Vec<u32> = (0..60 * classes).map(|i| i % classes).collect();
+        // The second column repeats the first in part, and some cells are missing.
+        let mut x = Vec::new();
+        for (i, k) in labels.iter().enumerate() {
+            let value = f64::from(*k) + 0.7 * random.normal();
+            x.extend([value, if i % 9 == 4 { f64::NAN } else { value + 0.3 * random.normal() }]);
+        }
+        let weights: Vec<f64> = (0..labels.len()).map(|i| [1.0, 2.0, 0.5][i % 3]).collect();
+        let names = names(classes as usize);
+        let schema = Schema::numbers(&["x", "y"].map(String::from), "class", &names).unwrap();
+        let rows = Batch::new(labels.len()).row_major(&x[..], 2).unwrap().classes(&labels).unwrap();
+        let engine = Memory::new(schema.clone(), rows.weights(&weights).unwrap()).unwrap();
+        let family = Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() };
+        let diagonal = Candidate::generative("diagonal", Generative::gaussian(schema.columns(), family).unwrap());
+        for candidate in [diagonal, Candidate::logistic("linear", Logistic::default())] {
+            let validation = CrossValidation::new(Folds::stratified(&engine, 4, 0).unwrap());
+            for method in [Method::Logistic, Method::Temperature] {
+                let calibrator = Calibrator { method, ..Calibrator::default() };
+                let [held, again] =
+                    [usize::MAX, 0].map(|memory| validation.calibration(&engine, &candidate, &calibrator, memory));
+                let (held, again) = (held.unwrap(), again.unwrap());
+                let (Calibration::Affine(a), Calibration::Affine(b)) = (&held.map, &again.map) else { panic!() };
+                close(b.scale, a.scale, 1e-9);
+                b.bias.iter().zip(&a.bias).for_each(|(b, a)| close(*b, *a, 1e-9));
+                assert_eq!((held.rows, again.rows), (labels.len(), labels.len()));
+                let figures = |c: &CrossedCalibration| [c.typical_cells, c.cllr_before, c.cllr, c.min_cllr];
+                figures(&again).into_iter().zip(figures(&held)).for_each(|(a, b)| close(a, b, 1e-8));
+                assert!(held.min_cllr <= held.cllr_before, "{held:?}");
+                assert!(candidate.kind == "logistic" || held.cllr < held.cllr_before, "{held:?}");
+            }
+            let pav = Calibrator { method: Method::Pav, ..Calibrator::default() };
+            assert!(validation.calibration(&engine, &candidate, &pav, usize::MAX).is_ok());
+            let error = validation.calibration(&engine, &candidate, &pav, 0).unwrap_err().marked();
+            assert!(
+                error.contains("pav needs the evidence of all rows in memory") && error.contains("§memory"),
+                "{error}"
+            );
         }
     }
 }

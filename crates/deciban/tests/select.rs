@@ -13,7 +13,7 @@ use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBaye
 use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, CrossValidation, Folds, Sums, grid};
+use deciban::select::{Candidate, CrossValidation, Folds, Likelihoods, Sums, grid};
 use deciban::transform::{Binning, Step};
 
 /// What a naive loop adds up: errors, −ln p(true), squared distance.
@@ -406,6 +406,24 @@ fn banks_of_shrinkage_equal_single_candidates() {
     }
 }
 
+/// By hand: the mean log p(row, class) under models that were fitted without the row's fold, of four.
+fn check_likelihoods(told: &Likelihoods, table: &Table, candidates: &[Candidate], fold: &[u32]) {
+    let n = table.rows() as f64;
+    for (c, name, mean) in &told.ranked {
+        let mut sum = 0.0;
+        for held in 0..4 {
+            let model = candidates[*c].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
+            let rows = table.filter(|i| fold[i] == held);
+            let evidence = model.evidence(&rows.batch()).unwrap();
+            for i in 0..rows.rows() {
+                let class = rows.labels[i] as usize;
+                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
+            }
+        }
+        assert!((mean - sum / n).abs() < 1e-9 * mean.abs(), "{name}: {mean} {}", sum / n);
+    }
+}
+
 /// log p(x, class) of held-out rows, from statistics and from the rows.
 #[test]
 fn likelihoods_from_statistics_are_those_of_the_rows() {
@@ -428,19 +446,7 @@ fn likelihoods_from_statistics_are_those_of_the_rows() {
     assert_eq!(failed.len(), 4, "two projections, a Student density and a linear model: {failed:?}");
     assert_eq!(told.ranked.len(), candidates.len() - 4);
     assert!(told.ranked.is_sorted_by(|a, b| a.2 >= b.2));
-    for (c, name, mean) in &told.ranked {
-        let mut sum = 0.0;
-        for held in 0..4 {
-            let model = candidates[*c].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
-            let rows = table.filter(|i| fold[i] == held);
-            let evidence = model.evidence(&rows.batch()).unwrap();
-            for i in 0..rows.rows() {
-                let class = rows.labels[i] as usize;
-                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
-            }
-        }
-        assert!((mean - sum / 120.0).abs() < 1e-9 * mean.abs(), "{name}: {mean} {}", sum / 120.0);
-    }
+    check_likelihoods(&told, &table, &candidates, &fold);
 }
 
 /// The same for counts of levels and of words.
@@ -622,7 +628,24 @@ fn candidates_suit_the_columns() {
     let error = grid::candidates(&text, &["gaussain".into()]).unwrap_err().to_string();
     assert!(error.contains("there is no model `gaussain`: there are gaussian, naive-bayes"), "{error}");
     assert!(grid::candidates(&text, &["gaussian".into()]).is_err());
-    assert!(!grid::quick(&Columns(vec![column("t", Kind::Text), Column::number("x")])).unwrap().is_empty());
+    // A search tries a linear model of texts while its weights are not too many, and says so where they are.
+    let with_words = |words: usize| {
+        let levels = (0..words).map(|w| w.to_string()).collect();
+        Columns(vec![Column { name: "t".into(), kind: Kind::Text, levels }, Column::number("x")])
+    };
+    let tries = |engine: &Columns| grid::quick(engine).unwrap().iter().any(|c| c.kind == "logistic");
+    assert!(tries(&with_words(1000)) && grid::left_out(&with_words(1000)).unwrap().is_empty());
+    let many = with_words(100_000);
+    assert!(!tries(&many) && !grid::quick(&many).unwrap().is_empty());
+    let [(kind, why)] = &grid::left_out(&many).unwrap()[..] else { panic!("one kind") };
+    assert!(*kind == "logistic" && why.contains("100000 words of `t` and 3 classes"), "{why}");
+    // Of very many rows and classes, too.
+    let numbers = Columns(vec![Column::number("x")]);
+    let mut all = grid::candidates(&numbers, &[]).unwrap();
+    let before = all.len();
+    assert!(grid::keep_quick(&mut all, 1e6, 3).is_empty() && all.len() == before);
+    let kinds: Vec<String> = grid::keep_quick(&mut all, 1e6, 1000).into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds == ["logistic"] && !all.is_empty() && all.iter().all(|c| c.kind != "logistic"));
 }
 
 /// The line that every candidate is measured against: class shares of the other folds, and nothing else.
@@ -759,19 +782,7 @@ fn likelihoods_with_missing_cells_are_those_of_the_rows() {
     let fold = folds.of(&table.batch()).unwrap();
     let told = CrossValidation::new(folds).by_likelihood(&engine, &candidates).unwrap();
     assert_eq!(told.ranked.len(), 2, "{:?}", told.failed);
-    for (c, name, mean) in &told.ranked {
-        let mut sum = 0.0;
-        for held in 0..4 {
-            let model = candidates[*c].learn(&table.filter(|i| fold[i] != held).memory()).unwrap();
-            let rows = table.filter(|i| fold[i] == held);
-            let evidence = model.evidence(&rows.batch()).unwrap();
-            for i in 0..rows.rows() {
-                let class = rows.labels[i] as usize;
-                sum += evidence.row(i)[class] + model.prior().probabilities()[class].ln();
-            }
-        }
-        assert!((mean - sum / 120.0).abs() < 1e-9 * mean.abs(), "{name}: {mean} {}", sum / 120.0);
-    }
+    check_likelihoods(&told, &table, &candidates, &fold);
 }
 
 /// Who learns without a fold settles what is open by folds of its own, as if the fold had never been there.

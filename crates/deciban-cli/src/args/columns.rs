@@ -4,7 +4,7 @@ use clap::Args;
 use deciban::data::Kind;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
-use deciban_tasks::{Input, Look, Remark};
+use deciban_tasks::{Counted, Input, Look, Remark};
 
 use super::read::ReadArgs;
 use super::texts::TextArgs;
@@ -67,14 +67,19 @@ impl ColumnArgs {
 
     /// Opens rows for several passes, after one that finds all their classes and levels; with what a person should
     /// know about the columns.
-    pub fn open_settled(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<(Files, Vec<Remark>)> {
+    pub fn open_settled(
+        &self,
+        paths: &[String],
+        read: &ReadArgs,
+        fold: Option<&str>,
+    ) -> Result<(Files, Counted, Vec<Remark>)> {
         let mut files = self.open_folded(paths, read, fold)?;
         let mut remarks = Look::new(&files)?.remarks(&[]);
         let progress = Progress::watch(&mut files, "reading");
-        files.settle()?;
+        let counted = files.settle()?;
         drop(progress);
         remarks.extend(Remark::warnings(files.warnings()));
-        Ok((files, remarks))
+        Ok((files, counted, remarks))
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

@@ -46,7 +46,7 @@ pub struct GaussianArgs {
 }
 
 impl GaussianArgs {
-    /// The options, others as they are unless given.
+    /// The options; those that are not given stay as they are.
     pub fn options(&self) -> Options {
         Options {
             covariance: self.covariance,

@@ -35,7 +35,7 @@ pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), cl
         }
         let takers: Vec<&str> = takers(id);
         if model != "auto" && !takers.is_empty() && !takers.contains(&model.as_str()) {
-            fault = Some(format!("--{option} is no option of --model {model}, but of {}", takers.join(", ")));
+            fault = Some(format!("--{option} is not an option of --model {model}, but of {}", takers.join(", ")));
             break;
         }
     }

@@ -3,20 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deciban::calibrate::{CalibratedModel, Calibrator, Method};
+use deciban::Result;
+use deciban::calibrate::{
+    CalibratedModel, Calibration, Calibrator, Held, Method, Piece, Rescored, ScoredRows, cllr, min_cllr,
+};
+use deciban::data::Batch;
 use deciban::decision::Costs;
-use deciban::evaluate::Scored;
 use deciban::learn::{Classifier, Model};
-use deciban::{Error, Result};
 use serde_json::json;
 
 use crate::args::{ReadArgs, one_of, open_for_model};
 use crate::output::{Destination, say};
 use crate::progress::Progress;
 use deciban_tasks::PriorChoice;
-use deciban_tasks::crossed::cllr;
 use deciban_tasks::describe;
-use deciban_tasks::scored::collect;
+use deciban_tasks::scored::{collect, labelled};
 use deciban_tasks::table::number;
 
 /// Calibrate a model's evidence on labelled rows that it was not fitted on
@@ -50,7 +51,8 @@ pub struct Calibrate {
     /// Print the calibration as JSON
     #[arg(long)]
     json: bool,
-    /// Keep the evidence of rows up to so much memory, in MiB
+    /// Keep the evidence of rows up to so much memory, in MiB; where it takes more, rows are scored
+    /// several times
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: usize,
     #[command(flatten)]
@@ -73,39 +75,56 @@ impl Calibrate {
         let schema = model.schema().clone();
         let classes = schema.classes();
         let mut files = open_for_model(&self.data, &self.read, &schema, true)?;
+        files.make_rereadable()?;
         let progress = Progress::watch(&mut files, "scoring");
         let costs = Costs::zero_one(classes);
         let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, |x| model.evidence(x))?;
-        drop(progress);
-        let Some(rows) = collected.rows else {
-            let message =
-                format!("the evidence of so many rows takes more than {} MiB: give more, or fewer rows", self.memory);
-            return Err(Error::parameter("memory", message));
-        };
         let prior = self.prior.resolve(&schema, model.prior(), model.empirical())?;
         let calibrator = Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count };
-        let map = calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)?;
-        let mut after = Scored::new(classes.len())?;
-        after.append(&map.apply(rows.evidence())?, rows.truth(), Some(rows.weights()))?;
-        let (before, after) = (cllr(&rows, classes)?, cllr(&after, classes)?);
+        let count = collected.evaluation.rows();
+        let (map, [before, after, least]) = match &collected.rows {
+            Some(rows) => {
+                let map = calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)?;
+                let costs = costs_of(&Held::new(rows.evidence(), rows.truth(), rows.weights()), &map)?;
+                (map, costs)
+            }
+            None => {
+                let score = |batch: &Batch<'_>| {
+                    let (evidence, truth, weights) = labelled(batch, model.evidence(batch)?)?;
+                    let weights = weights.unwrap_or_else(|| vec![1.0; truth.len()]);
+                    Ok(Piece { evidence, truth, weights, folds: Vec::new(), cells: Vec::new() })
+                };
+                let rows = Rescored { engine: &files, classes: classes.len(), score };
+                let map = calibrator.fit_rows(&rows, classes, None)?;
+                let costs = costs_of(&rows, &map)?;
+                (map, costs)
+            }
+        };
+        drop(progress);
         let text = describe::calibration(&map, classes);
         let calibrated = Model::Calibrated(CalibratedModel::new(model, map.clone())?);
         self.output.write(&calibrated.to_bytes()?)?;
         if self.json {
             let report = json!({
                 "calibration": describe::calibration_json(&map),
-                "rows": rows.rows(),
-                "cllr_before": before[0],
-                "cllr": after[0],
-                "min_cllr": before[1],
+                "rows": count,
+                "cllr_before": before,
+                "cllr": after,
+                "min_cllr": least,
             });
             say!("{report:#}");
             return Ok(());
         }
-        crate::output::note!("{}: {} calibration by {} rows", self.output, self.method.name(), rows.rows());
+        crate::output::note!("{}: {} calibration by {} rows", self.output, self.method.name(), count);
         crate::output::note!("{text}");
-        let [was, is, least] = [before[0], after[0], before[1]].map(|x| number(x, 4));
+        let [was, is, least] = [before, after, least].map(|x| number(x, 4));
         crate::output::note!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
         Ok(())
     }
+}
+
+/// Cllr before calibration, after it, and at best, in bits.
+fn costs_of(rows: &impl ScoredRows, map: &Calibration) -> Result<[f64; 3]> {
+    let [before, after] = cllr(rows, std::slice::from_ref(map), 0.0)?;
+    Ok([before, after, min_cllr(rows, Some(map))?.min(before)])
 }

@@ -80,10 +80,11 @@ impl Explain {
             )?;
             return summary.print(self.json, self.most);
         }
-        let mut found = 0;
+        let (mut found, mut all) = (0, 0);
         files.map_in_order(
-            |batch| task.explain(batch),
-            |rows| {
+            |batch| Ok((task.explain(batch)?, batch.rows() as u64)),
+            |(rows, read)| {
+                all += read;
                 for row in rows {
                     match (self.json, found) {
                         (true, _) => say!("{}", json!(row)),
@@ -95,11 +96,12 @@ impl Explain {
                 Ok(())
             },
         )?;
-        match self.row.len() {
-            asked if found < asked => {
-                Err(Error::parameter("row", format!("{} of the rows are not there", asked - found)))
+        match self.row.iter().find(|row| **row == 0 || **row > all) {
+            Some(row) => {
+                let rows = if all == 1 { "row" } else { "rows" };
+                Err(Error::parameter("row", format!("row {row} does not exist: the input has {all} {rows}")))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

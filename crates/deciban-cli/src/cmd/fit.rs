@@ -49,6 +49,10 @@ pub struct Fit {
     /// Calibrate the evidence, by scores of every row from models that have not seen its fold
     #[arg(long, value_name = "METHOD", value_parser = one_of(&Method::ALL))]
     calibrate: Option<Method>,
+    /// Keep the evidence of rows for --calibrate up to so much memory, in MiB; where it takes more,
+    /// rows are scored several times [default: 512]
+    #[arg(long, value_name = "MIB", requires = "calibrate")]
+    memory: Option<usize>,
     /// Print what was learned as JSON
     #[arg(long)]
     json: bool,
@@ -74,15 +78,13 @@ impl Fit {
             prior: self.prior.clone(),
             prior_pseudo_count: self.prior_pseudo_count,
             calibrate: self.calibrate,
+            memory: self.memory.unwrap_or(512) << 20,
             sort_classes: self.columns.sorts_classes(&self.read),
         };
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
                 let mut files = self.columns.open(&self.data, &self.read)?;
-                if self.calibrate.is_some() {
-                    files.make_rereadable()?;
-                }
                 let _progress = Progress::watch(&mut files, "learning");
                 learn(&request, &mut files)?
             }

@@ -267,7 +267,7 @@ fn telling(parameters: &Parameters, classes: &[String]) -> String {
     text
 }
 
-/// The confidence of intervals unless told.
+/// The confidence of intervals by default.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A regression table: weights, standard errors and what they say, and how the fit went.

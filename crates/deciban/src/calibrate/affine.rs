@@ -15,19 +15,15 @@
 //! so that each takes one pass over rows × classes, and Newton's method by conjugate gradients needs no
 //! matrix of pairs of classes.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::partial::Share;
-use super::softmax::{balance, separable};
+use super::rows::{ScoredRows, Slice};
+use super::softmax::{check_totals, own_shares, separable};
 use crate::error::{Error, Result};
-use crate::evidence::Evidence;
 use crate::learn::solve::{Curvature, Limits, Objective, Point, newton_cg};
 use crate::numerics::{Matrix, lanes, vectorised};
 use crate::posterior::Prior;
-
-/// Rows × classes observed at once; their sums are added in order.
-const CELLS: usize = 1 << 16;
 
 /// e ↦ a·e + b.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,18 +35,27 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// The best map at a prior; without `biased` b is 0.
+    /// The best map at a prior; without `biased` b is 0. A map of nearly the same rows makes a good `start`.
     pub fn fit(
-        evidence: &Evidence,
-        truth: &[u32],
-        weights: Option<&[f64]>,
-        prior: &Prior,
-        pseudo_count: f64,
+        rows: &impl ScoredRows,
+        classes: &[String],
+        (prior, pseudo_count): (&Prior, f64),
         biased: bool,
+        start: Option<&Affine>,
     ) -> Result<Self> {
-        let problem = Problem::new(evidence, truth, weights, prior, pseudo_count, biased)?;
-        let solution = newton_cg(&problem, problem.zero(), Limits { gradient: 1e-12, iterations: 200 })?;
-        if problem.share.iter().all(|s| *s == 1.0) && problem.sums(&solution.theta, Ask::Value).separated {
+        let survey = Survey::of(rows)?;
+        if let Some(k) = survey.totals.iter().position(|total| *total == 0.0) {
+            return Err(Error::Classes(format!("class `{}` has no rows to calibrate with", classes[k])));
+        }
+        let infinite = survey.own_infinite.or(survey.any_infinite.filter(|_| pseudo_count > 0.0));
+        if let Some(row) = infinite {
+            let message = format!("row {}: infinite evidence cannot be calibrated so: use §method=pav", row + 1);
+            return Err(Error::Classes(message));
+        }
+        let problem = Problem::new(rows, survey, prior, pseudo_count, biased)?;
+        let start = start.map_or_else(|| problem.zero(), |map| problem.theta(map));
+        let solution = newton_cg(&problem, start, Limits { gradient: 1e-12, iterations: 200 })?;
+        if pseudo_count == 0.0 && problem.sums(&solution.theta, Ask::Value)?.separated {
             return Err(separable());
         }
         let map = problem.map(&solution.theta);
@@ -72,24 +77,18 @@ impl Affine {
 /// The least mean loss at a flat prior, in nats, that an affine map with a ≥ 0 can have on these rows,
 /// and the map: what [`Cllr`](crate::evaluate::Cllr) becomes with the best affine calibration. ∞ where a
 /// row's own class is impossible. A map for nearly the same rows makes a good `start`.
-pub(crate) fn least_loss(
-    evidence: &Evidence,
-    truth: &[u32],
-    weights: &[f64],
-    start: Option<&Affine>,
-) -> Result<(f64, Option<Affine>)> {
-    let classes = evidence.classes();
-    let hopeless = |(i, &k): (usize, &u32)| weights[i] > 0.0 && evidence.row(i)[k as usize] == f64::NEG_INFINITY;
-    if truth.iter().enumerate().any(hopeless) {
+pub(crate) fn least_loss(rows: &impl ScoredRows, start: Option<&Affine>) -> Result<(f64, Option<Affine>)> {
+    let (classes, survey) = (rows.classes(), Survey::of(rows)?);
+    if survey.own_infinite.is_some() {
         return Ok((f64::INFINITY, None));
     }
-    let problem = Problem::new(evidence, truth, Some(weights), &Prior::uniform(classes), 0.0, true)?;
+    let problem = Problem::new(rows, survey, &Prior::uniform(classes), 0.0, true)?;
     let identity = Affine { scale: 1.0, bias: vec![0.0; classes] };
     let start = problem.theta(start.unwrap_or(&identity));
     // Near the minimum an error in θ leaves its square in the value: the gradient need not be as small as
     // for θ.
     let solution = newton_cg(&problem, start, Limits { gradient: 1e-8, iterations: 200 })?;
-    let value = match (solution.theta[0] > 0.0, problem.sums(&solution.theta, Ask::Value).separated) {
+    let value = match (solution.theta[0] > 0.0, problem.sums(&solution.theta, Ask::Value)?.separated) {
         // Twice such a map is better still, and so on: the loss approaches 0.
         (true, true) => 0.0,
         (true, false) => solution.value,
@@ -99,14 +98,78 @@ pub(crate) fn least_loss(
     Ok((value, Some(problem.map(&solution.theta))))
 }
 
-/// Rows with their balanced weights, and evidence in units in which it is about 1.
-struct Problem<'a> {
-    evidence: &'a Evidence,
-    truth: &'a [u32],
-    weights: Vec<f64>,
+/// What a first look at the rows finds.
+struct Survey {
+    rows: usize,
+    /// The weight of each class.
+    totals: Vec<f64>,
+    /// For each class the weighted sum of squared evidence against the true class.
+    squares: Vec<f64>,
+    /// The first row whose own class is impossible, and the first for which any class is.
+    own_infinite: Option<usize>,
+    any_infinite: Option<usize>,
+}
+
+impl Survey {
+    fn of(rows: &impl ScoredRows) -> Result<Self> {
+        let classes = rows.classes();
+        let empty = || {
+            let [totals, squares] = [(); 2].map(|()| vec![0.0; classes]);
+            Survey { rows: 0, totals, squares, own_infinite: None, any_infinite: None }
+        };
+        let mut all = empty();
+        rows.sum(empty, |survey, slice| survey.add(classes, slice), |part| all.merge(part))?;
+        Ok(all)
+    }
+
+    fn add(&mut self, classes: usize, slice: Slice<'_>) {
+        for (i, row) in slice.evidence.chunks_exact(classes).enumerate() {
+            let (w, t) = (slice.weights[i], slice.truth[i] as usize);
+            if w == 0.0 {
+                continue;
+            }
+            let own = row[t];
+            let (mut square, mut finite) = (0.0, true);
+            for e in row {
+                finite &= e.is_finite();
+                square += if e.is_finite() { (e - own) * (e - own) } else { 0.0 };
+            }
+            self.totals[t] += w;
+            self.squares[t] += w * square;
+            if own == f64::NEG_INFINITY {
+                self.own_infinite.get_or_insert(self.rows + i);
+            }
+            if !finite {
+                self.any_infinite.get_or_insert(self.rows + i);
+            }
+        }
+        self.rows += slice.truth.len();
+    }
+
+    fn merge(&mut self, other: Survey) {
+        let after = |row: Option<usize>| row.map(|row| self.rows + row);
+        self.own_infinite = self.own_infinite.or(after(other.own_infinite));
+        self.any_infinite = self.any_infinite.or(after(other.any_infinite));
+        self.rows += other.rows;
+        self.totals.iter_mut().zip(&other.totals).for_each(|(a, b)| *a += b);
+        self.squares.iter_mut().zip(&other.squares).for_each(|(a, b)| *a += b);
+    }
+}
+
+/// Rows, and what weighs and scales them.
+struct Problem<'a, R> {
+    rows: &'a R,
+    terms: Terms,
+}
+
+/// Weights under which the classes have the shares of a prior, and units in which the evidence is about 1.
+struct Terms {
+    prior: Vec<f64>,
+    log_prior: Vec<f64>,
+    /// The weight of each class.
+    totals: Vec<f64>,
     /// The share of a row of each class that counts for its own class; 1 without pseudo-counts.
     share: Vec<f64>,
-    log_prior: Vec<f64>,
     unit: f64,
     biased: bool,
 }
@@ -146,72 +209,51 @@ impl Sums {
     }
 }
 
-impl<'a> Problem<'a> {
-    fn new(
-        evidence: &'a Evidence,
-        truth: &'a [u32],
-        weights: Option<&[f64]>,
-        prior: &Prior,
-        pseudo_count: f64,
-        biased: bool,
-    ) -> Result<Self> {
-        let (weights, share) = balance(truth, weights, prior.probabilities(), pseudo_count)?;
-        for (i, &k) in truth.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
-            let row = evidence.row(i);
-            if row[k as usize] == f64::NEG_INFINITY || (pseudo_count > 0.0 && row.iter().any(|e| e.is_infinite())) {
-                let message = format!("row {}: infinite evidence cannot be calibrated so: use §method=pav", i + 1);
-                return Err(Error::Classes(message));
-            }
-        }
+impl<'a, R: ScoredRows> Problem<'a, R> {
+    fn new(rows: &'a R, survey: Survey, prior: &Prior, pseudo_count: f64, biased: bool) -> Result<Self> {
+        let (prior, totals) = (prior.probabilities().to_vec(), survey.totals);
+        check_totals(&totals, &prior)?;
+        let share = own_shares(&totals, pseudo_count);
         // The root mean square of the evidence against the true class.
-        let square = |(i, &k): (usize, &u32)| {
-            let row = evidence.row(i);
-            let finite = row.iter().filter(|e| e.is_finite());
-            weights[i] * finite.map(|e| (e - row[k as usize]).powi(2)).sum::<f64>()
-        };
-        let unit = truth.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0).map(square).sum::<f64>().sqrt();
+        let there = (0..totals.len()).filter(|&k| totals[k] > 0.0);
+        let unit = there.map(|k| survey.squares[k] * prior[k] / totals[k]).sum::<f64>().sqrt();
         let unit = if unit > 0.0 { unit } else { 1.0 };
-        let log_prior = prior.probabilities().iter().map(|p| p.ln()).collect();
-        Ok(Problem { evidence, truth, weights, share, log_prior, unit, biased })
+        let log_prior = prior.iter().map(|p| p.ln()).collect();
+        Ok(Problem { rows, terms: Terms { prior, log_prior, totals, share, unit, biased } })
     }
 
     fn zero(&self) -> Vec<f64> {
-        vec![0.0; if self.biased { self.evidence.classes() + 1 } else { 1 }]
+        vec![0.0; if self.terms.biased { self.rows.classes() + 1 } else { 1 }]
     }
 
     /// The parameters of a map.
     fn theta(&self, map: &Affine) -> Vec<f64> {
-        let biases = if self.biased { &map.bias[..] } else { &[] };
-        std::iter::once(map.scale * self.unit).chain(biases.iter().copied()).collect()
+        let biases = if self.terms.biased { &map.bias[..] } else { &[] };
+        std::iter::once(map.scale * self.terms.unit).chain(biases.iter().copied()).collect()
     }
 
     fn map(&self, theta: &[f64]) -> Affine {
-        let classes = self.evidence.classes();
-        let bias = if self.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
+        let classes = self.rows.classes();
+        let bias = if self.terms.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
         // The same for all classes is nothing.
         let mean = bias.iter().sum::<f64>() / classes as f64;
-        Affine { scale: theta[0] / self.unit, bias: bias.iter().map(|b| b - mean).collect() }
+        Affine { scale: theta[0] / self.terms.unit, bias: bias.iter().map(|b| b - mean).collect() }
     }
 
-    fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Sums {
-        let rows = (CELLS / self.evidence.classes()).max(1);
-        let starts: Vec<usize> = (0..self.truth.len()).step_by(rows).collect();
-        let part = |&start: &usize| {
-            let mut sums = Sums::new(self.evidence.classes() + 1);
-            self.add(theta, ask, start..self.truth.len().min(start + rows), &mut sums);
-            sums
-        };
-        let parts: Vec<Sums> = starts.par_iter().map(part).collect();
-        let mut all = Sums::new(self.evidence.classes() + 1);
-        parts.iter().for_each(|part| all.add(part));
+    fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Result<Sums> {
+        let (terms, length) = (&self.terms, self.rows.classes() + 1);
+        let mut all = Sums::new(length);
+        self.rows.sum(|| Sums::new(length), |sums, slice| terms.add(theta, ask, slice, sums), |part| all.add(&part))?;
         // Without biases only the scale is moved.
         all.gradient.truncate(theta.len());
         all.diagonal.truncate(theta.len());
-        all
+        Ok(all)
     }
+}
 
-    fn add(&self, theta: &[f64], ask: Ask<'_>, rows: std::ops::Range<usize>, sums: &mut Sums) {
-        let classes = self.evidence.classes();
+impl Terms {
+    fn add(&self, theta: &[f64], ask: Ask<'_>, slice: Slice<'_>, sums: &mut Sums) {
+        let classes = self.prior.len();
         let biases = |theta: &[f64]| if self.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
         let (a, b) = (theta[0], biases(theta));
         let (va, vb) = match ask {
@@ -226,12 +268,13 @@ impl<'a> Problem<'a> {
         // The sums keep room for biases that are not moved.
         let (ga, gb) = gradient.split_first_mut().expect("a scale");
         let (da, db) = diagonal.split_first_mut().expect("a scale");
-        vectorised!(for i in rows {
-            let (w, t) = (self.weights[i], self.truth[i] as usize);
+        vectorised!(for i in 0..slice.truth.len() {
+            let (w, t) = (slice.weights[i], slice.truth[i] as usize);
             if w == 0.0 {
                 continue;
             }
-            let row = self.evidence.row(i);
+            let w = w * self.prior[t] / self.totals[t];
+            let row = &slice.evidence[i * classes..(i + 1) * classes];
             let (own, unit) = (row[t], 1.0 / self.unit);
             for (((x, z), e), b) in x.iter_mut().zip(z.iter_mut()).zip(row).zip(offset) {
                 // A class that is impossible has no part in anything.
@@ -303,10 +346,10 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     sums.into_iter().chain(last).fold(0.0, |sum, x| sum + x)
 }
 
-impl Objective for Problem<'_> {
+impl<R: ScoredRows> Objective for Problem<'_, R> {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
         let diagonal = curvature != Curvature::None;
-        let sums = self.sums(theta, if diagonal { Ask::Diagonal } else { Ask::Gradient });
+        let sums = self.sums(theta, if diagonal { Ask::Diagonal } else { Ask::Gradient })?;
         let curvature = match diagonal {
             true => Matrix::from_columns(theta.len(), 1, sums.diagonal),
             false => Matrix::zeros(0, 0),
@@ -315,6 +358,6 @@ impl Objective for Problem<'_> {
     }
 
     fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
-        Ok(self.sums(theta, Ask::Product(direction)).gradient)
+        Ok(self.sums(theta, Ask::Product(direction))?.gradient)
     }
 }

@@ -14,6 +14,7 @@
 //! for ties), so AUC and min Cllr stay.
 
 mod softmax;
+mod rows;
 mod affine;
 mod beta;
 mod steps;
@@ -27,6 +28,8 @@ pub use beta::Beta;
 pub use model::CalibratedModel;
 pub use partial::{Share, count_cells};
 pub use rest::{LlrMap, OneVersusRest};
+pub(crate) use rows::Without;
+pub use rows::{Held, Piece, Rescored, ScoredRows, Slice, cllr, count, min_cllr};
 pub use steps::Steps;
 
 use rayon::prelude::*;
@@ -74,9 +77,9 @@ impl Method {
 pub struct Calibrator {
     /// The kind of map.
     pub method: Method,
-    /// The prior at which it should be best; flat unless given. PAV is best at every prior.
+    /// The prior at which it should be best; flat by default. PAV is best at every prior.
     pub prior: Option<Prior>,
-    /// Rows of every class that are added at random places; unless given, 1 for PAV and 0 else.
+    /// Rows of every class that are added at random places; by default 1 for PAV and 0 for the others.
     pub pseudo_count: Option<f64>,
 }
 
@@ -94,7 +97,7 @@ pub enum Calibration {
 }
 
 impl Calibrator {
-    /// Learns the map from evidence and the true classes of rows, weighted if told. `classes` are names.
+    /// Learns the map from evidence, true classes and weights (1 by default) of rows. `classes` are names.
     ///
     /// ```
     /// use deciban::calibrate::{Calibration, Calibrator};
@@ -115,10 +118,31 @@ impl Calibrator {
         weights: Option<&[f64]>,
         classes: &[String],
     ) -> Result<Calibration> {
+        self.fit_from(evidence, truth, weights, classes, None)
+    }
+
+    /// The same from a map of nearly the same rows, which makes it quicker.
+    pub(crate) fn fit_from(
+        &self,
+        evidence: &Evidence,
+        truth: &[u32],
+        weights: Option<&[f64]>,
+        classes: &[String],
+        start: Option<&Calibration>,
+    ) -> Result<Calibration> {
         self.check(evidence, truth, weights, classes)?;
-        let prior = self.prior.clone().unwrap_or_else(|| Prior::uniform(classes.len()));
-        let default = if self.method == Method::Pav { 1.0 } else { 0.0 };
-        let pseudo_count = self.pseudo_count.unwrap_or(default);
+        let ones: Vec<f64>;
+        let all = match weights {
+            Some(weights) => weights,
+            None => {
+                ones = vec![1.0; truth.len()];
+                &ones
+            }
+        };
+        if let Some(affine) = self.affine(&Held::new(evidence, truth, all), classes, start) {
+            return affine;
+        }
+        let (prior, pseudo_count) = self.terms(classes);
         let llr = || (0..evidence.rows()).map(|i| evidence.llr(i, 1)).collect::<Vec<f64>>();
         Ok(match self.method {
             Method::Pav if classes.len() > 2 => {
@@ -135,16 +159,59 @@ impl Calibrator {
                 };
                 Calibration::OneVersusRest(OneVersusRest::fit(evidence, truth, weights, fit)?)
             }
-            Method::Logistic => Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, true)?),
-            Method::Temperature => {
-                Calibration::Affine(Affine::fit(evidence, truth, weights, &prior, pseudo_count, false)?)
-            }
             Method::Pav => {
                 let target: Vec<bool> = truth.iter().map(|k| *k == 1).collect();
                 Calibration::Steps(Steps::fit(&llr(), &target, weights, pseudo_count)?)
             }
-            Method::Beta => Calibration::Beta(Beta::fit(&llr(), truth, weights, prior.probabilities(), pseudo_count)?),
+            _ => Calibration::Beta(Beta::fit(&llr(), truth, weights, prior.probabilities(), pseudo_count)?),
         })
+    }
+
+    /// Learns the map from rows that are visited several times, a few at a time, so that their evidence need not
+    /// be in memory: logistic and temperature only. A map of nearly the same rows makes a good `start`.
+    pub fn fit_rows(
+        &self,
+        rows: &impl ScoredRows,
+        classes: &[String],
+        start: Option<&Calibration>,
+    ) -> Result<Calibration> {
+        Error::check_shape("classes", rows.classes(), classes.len())?;
+        self.check_terms(classes)?;
+        self.affine(rows, classes, start).unwrap_or_else(|| {
+            let message = format!(
+                "{} needs the evidence of all rows in memory, which is too large: give §memory for more, or calibrate \
+                 by logistic or temperature",
+                self.method.name()
+            );
+            Err(Error::parameter("memory", message))
+        })
+    }
+
+    /// The affine map, if that is the method.
+    fn affine(
+        &self,
+        rows: &impl ScoredRows,
+        classes: &[String],
+        start: Option<&Calibration>,
+    ) -> Option<Result<Calibration>> {
+        let biased = match self.method {
+            Method::Logistic => true,
+            Method::Temperature => false,
+            Method::Pav | Method::Beta => return None,
+        };
+        let start = match start {
+            Some(Calibration::Affine(map)) => Some(map),
+            _ => None,
+        };
+        let (prior, pseudo_count) = self.terms(classes);
+        Some(Affine::fit(rows, classes, (&prior, pseudo_count), biased, start).map(Calibration::Affine))
+    }
+
+    /// The prior and the pseudo-count, which have defaults.
+    fn terms(&self, classes: &[String]) -> (Prior, f64) {
+        let prior = self.prior.clone().unwrap_or_else(|| Prior::uniform(classes.len()));
+        let default = if self.method == Method::Pav { 1.0 } else { 0.0 };
+        (prior, self.pseudo_count.unwrap_or(default))
     }
 
     fn check(&self, evidence: &Evidence, truth: &[u32], weights: Option<&[f64]>, classes: &[String]) -> Result<()> {
@@ -153,15 +220,7 @@ impl Calibrator {
         if let Some(weights) = weights {
             check_weights(weights, truth.len())?;
         }
-        if let Some(a) = self.pseudo_count.filter(|a| !(a.is_finite() && *a >= 0.0)) {
-            return Err(Error::parameter("pseudo_count", format!("{a} is not a finite number of at least 0")));
-        }
-        if let Some(prior) = &self.prior {
-            Error::check_shape("classes of the prior", classes.len(), prior.classes())?;
-            if let Some(k) = prior.probabilities().iter().position(|p| *p == 0.0) {
-                return Err(Error::Prior(format!("class `{}` has 0: calibration needs them all", classes[k])));
-            }
-        }
+        self.check_terms(classes)?;
         if let Some(row) = truth.iter().position(|k| *k as usize >= classes.len()) {
             return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
         }
@@ -172,6 +231,19 @@ impl Calibrator {
             Some(k) => Err(Error::Classes(format!("class `{}` has no rows to calibrate with", classes[k]))),
             None => Ok(()),
         }
+    }
+
+    fn check_terms(&self, classes: &[String]) -> Result<()> {
+        if let Some(a) = self.pseudo_count.filter(|a| !(a.is_finite() && *a >= 0.0)) {
+            return Err(Error::parameter("pseudo_count", format!("{a} is not a finite number of at least 0")));
+        }
+        if let Some(prior) = &self.prior {
+            Error::check_shape("classes of the prior", classes.len(), prior.classes())?;
+            if let Some(k) = prior.probabilities().iter().position(|p| *p == 0.0) {
+                return Err(Error::Prior(format!("class `{}` has 0: calibration needs them all", classes[k])));
+            }
+        }
+        Ok(())
     }
 }
 

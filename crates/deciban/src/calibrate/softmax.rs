@@ -145,15 +145,25 @@ pub(super) fn balance(
     prior: &[f64],
     pseudo_count: f64,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
-    let classes = prior.len();
-    let mut totals = vec![0.0; classes];
+    let mut totals = vec![0.0; prior.len()];
     let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     truth.iter().enumerate().for_each(|(i, &k)| totals[k as usize] += weight(i));
-    if let Some(k) = (0..classes).find(|&k| totals[k] == 0.0 && prior[k] > 0.0) {
-        return Err(Error::Classes(format!("class number {} has no rows to calibrate with", k + 1)));
-    }
+    check_totals(&totals, prior)?;
     let balanced = |(i, &k): (usize, &u32)| weight(i) * prior[k as usize] / totals[k as usize];
-    let share = |total: &f64| (total + pseudo_count) / (total + classes as f64 * pseudo_count);
     let weights = truth.iter().enumerate().map(balanced).map(|w| if w.is_nan() { 0.0 } else { w }).collect();
-    Ok((weights, totals.iter().map(|t| if pseudo_count > 0.0 { share(t) } else { 1.0 }).collect()))
+    Ok((weights, own_shares(&totals, pseudo_count)))
+}
+
+/// Refuses rows that lack a class with a prior above 0.
+pub(super) fn check_totals(totals: &[f64], prior: &[f64]) -> Result<()> {
+    match (0..totals.len()).find(|&k| totals[k] == 0.0 && prior[k] > 0.0) {
+        Some(k) => Err(Error::Classes(format!("class number {} has no rows to calibrate with", k + 1))),
+        None => Ok(()),
+    }
+}
+
+/// The share of a row of each class that counts for its own class, by the weights of the classes.
+pub(super) fn own_shares(totals: &[f64], pseudo_count: f64) -> Vec<f64> {
+    let share = |total: &f64| (total + pseudo_count) / (total + totals.len() as f64 * pseudo_count);
+    totals.iter().map(|total| if pseudo_count > 0.0 { share(total) } else { 1.0 }).collect()
 }

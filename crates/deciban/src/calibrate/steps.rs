@@ -4,7 +4,7 @@
 //! Each pool has one LLR, ln (t/T) − ln (n/N), see [`Trials::pools`](crate::evaluate::Trials::pools);
 //! between pools the map is straight. Pools without rows of one class, at the ends, would have infinite
 //! LLRs: a claim that no finite number of rows supports. So a pseudo-count of α targets at −∞ and α others at
-//! +∞ goes into the pools, α = 1 unless told; with α = 0 the ends are ±∞.
+//! +∞ goes into the pools, α = 1 by default; with α = 0 the ends are ±∞.
 
 use crate::error::Result;
 use crate::evaluate::Trials;

@@ -85,7 +85,7 @@ impl Cllr {
     }
 
     /// Adds a row with a [`flat_loss`].
-    pub(super) fn add(&mut self, class: usize, loss: f64, weight: f64) {
+    pub(crate) fn add(&mut self, class: usize, loss: f64, weight: f64) {
         if weight > 0.0 {
             self.loss[class] += weight * loss;
             self.weight[class] += weight;
@@ -106,7 +106,7 @@ impl Cllr {
 }
 
 /// −ln p(class | row) under a flat prior, in nats.
-pub(super) fn flat_loss(evidence: &[f64], class: usize) -> f64 {
+pub(crate) fn flat_loss(evidence: &[f64], class: usize) -> f64 {
     let total = log_sum_exp(evidence);
     if total == f64::NEG_INFINITY { (evidence.len() as f64).ln() } else { total - evidence[class] }
 }

@@ -8,7 +8,7 @@ use super::errors::{Evaluation, Judged, judge_evidence};
 use super::resample::{Bootstrap, Interval};
 use super::risk::Application;
 use super::trials::{Ranked, Trials, check_weights};
-use crate::calibrate::{Affine, least_loss};
+use crate::calibrate::{Affine, Held, least_loss};
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -39,7 +39,7 @@ impl Scored {
         Ok(Scored { evidence: Evidence::new(classes, Vec::new())?, truth: Vec::new(), weights: Vec::new() })
     }
 
-    /// Adds rows; weights are 1 unless given.
+    /// Adds rows; weights are 1 by default.
     pub fn append(&mut self, evidence: &Evidence, truth: &[u32], weights: Option<&[f64]>) -> Result<()> {
         Error::check_shape("labels", evidence.rows(), truth.len())?;
         if let Some(row) = truth.iter().position(|&class| class as usize >= evidence.classes()) {
@@ -209,7 +209,9 @@ impl<'a> Table<'a> {
         let Some((ranked, application)) = &self.two else {
             let (least, map) = match cllr.bits().is_nan() {
                 true => (f64::NAN, None),
-                false => least_loss(&self.scored.evidence, &self.scored.truth, weights, self.best.as_ref())?,
+                false => {
+                    least_loss(&Held::new(&self.scored.evidence, &self.scored.truth, weights), self.best.as_ref())?
+                }
             };
             // What is best up to rounding is not above what there is.
             figures.push((least / std::f64::consts::LN_2).min(cllr.bits()));

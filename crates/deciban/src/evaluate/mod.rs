@@ -21,6 +21,7 @@ mod versus;
 mod expected;
 
 pub use cllr::Cllr;
+pub(crate) use cllr::flat_loss;
 pub use errors::{ClassFigures, Evaluation, parts};
 pub use expected::{By, Expected, MOST_COMBINATIONS, Sampling, expected};
 pub use figures::{Figure, Scored};

@@ -29,7 +29,7 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Trials from each row's LLR, whether it is a target, and its weight (1 unless given).
+    /// Trials from each row's LLR, whether it is a target, and its weight (1 by default).
     pub fn new(llr: &[f64], y: &[bool], weights: Option<&[f64]>) -> Result<Self> {
         let ranked = Ranked::new(llr, y)?;
         match weights {

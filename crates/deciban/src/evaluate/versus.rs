@@ -28,8 +28,8 @@ pub struct Versus {
     pub brier: Difference,
     /// Of the expected cost.
     pub expected_cost: Difference,
-    /// Of Cllr, in bits.
-    pub cllr: Difference,
+    /// Of Cllr, in bits; `None` where a class has no rows.
+    pub cllr: Option<Difference>,
     /// Which of them is right alone; A is the first model.
     pub errors: McNemar,
 }
@@ -92,7 +92,7 @@ impl Scored {
     /// let versus = rows(0.0)?.versus(&rows(3f64.ln())?, &classes, [&prior, &prior], &costs, &Bootstrap::default())?;
     /// // ln 2 − ln 4/3 nats, 1 − log₂ 4/3 bits.
     /// assert!((versus.log_loss.difference - 1.5f64.ln()).abs() < 1e-15);
-    /// assert!((versus.cllr.difference - 1.5f64.log2()).abs() < 1e-15);
+    /// assert!((versus.cllr.unwrap().difference - 1.5f64.log2()).abs() < 1e-15);
     /// # Ok::<(), deciban::Error>(())
     /// ```
     pub fn versus(
@@ -112,7 +112,8 @@ impl Scored {
             [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]]
         };
         let [log_loss, brier, expected_cost, cllr] = differences(self.weights(), bootstrap, figures)?;
-        // Rows of weight 0 are not there.
+        let cllr = (!cllr.difference.is_nan()).then_some(cllr);
+        // Rows of weight 0 do not count.
         let there = |right: &[bool]| {
             let rows = right.iter().zip(self.weights()).filter(|(_, w)| **w > 0.0);
             rows.map(|(right, _)| *right).collect::<Vec<bool>>()
@@ -157,7 +158,7 @@ mod tests {
                 ("log_loss", versus.log_loss),
                 ("brier", versus.brier),
                 ("expected_cost", versus.expected_cost),
-                ("cllr", versus.cllr),
+                ("cllr", versus.cllr.unwrap()),
             ] {
                 let difference = figure(&sure, &prior, name) - figure(&right, &flat, name);
                 assert!((found.difference - difference).abs() < 1e-13, "{name}: {found:?}, not {difference}");
@@ -166,7 +167,13 @@ mod tests {
             assert!(versus.log_loss.interval.low > 0.0 && versus.log_loss.p_value < 0.01, "{versus:?}");
             // A model against itself, and what must not be compared.
             let same = right.versus(&right, &names, [&flat, &flat], &costs, &bootstrap).unwrap();
-            assert_eq!((same.cllr.difference, same.cllr.p_value, same.errors.exact), (0.0, 1.0, 1.0));
+            let cllr = same.cllr.unwrap();
+            assert_eq!((cllr.difference, cllr.p_value, same.errors.exact), (0.0, 1.0, 1.0));
+            // Without rows of a class Cllr is not defined, and all else is.
+            let mut one = Scored::new(classes).unwrap();
+            one.append(&Evidence::new(classes, vec![0.0; 2 * classes]).unwrap(), &[0, 0], None).unwrap();
+            let lacking = one.versus(&one, &names, [&flat, &flat], &costs, &bootstrap).unwrap();
+            assert_eq!((lacking.cllr, lacking.log_loss.difference), (None, 0.0));
             let fewer = sampled(299, classes, 1.0);
             assert!(right.versus(&fewer, &names, [&flat, &flat], &costs, &bootstrap).is_err());
         }

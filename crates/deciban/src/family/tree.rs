@@ -10,7 +10,7 @@
 //!
 //! log p(x | c) = ln p(x_root | c) + Σ_j ln p(x_j | x_parent(j), c), with
 //! p(x_j | c) = (n_c(x_j) + α)/(N_c + α L_j), and what the parent adds backs off to it:
-//! p(x_j | x_p, c) = (n_c(x_j, x_p) + N⁰ p(x_j | c)) / (n_c(x_p) + N⁰), N⁰ = 5α unless given.
+//! p(x_j | x_p, c) = (n_c(x_j, x_p) + N⁰ p(x_j | c)) / (n_c(x_p) + N⁰), N⁰ = 5α by default.
 //! (A flat α in each cell of a pair table would outweigh the data: most of them are empty.)
 //!
 //! Missing cells are summed out along the tree, children first. A level that training never saw has

@@ -26,7 +26,7 @@ impl About {
         &self.schema
     }
 
-    /// The prior that is used unless told otherwise.
+    /// The prior that is used by default.
     pub fn prior(&self) -> &Prior {
         &self.prior
     }

@@ -72,7 +72,7 @@ pub trait Classifier {
         self.about().schema()
     }
 
-    /// The prior it uses unless told otherwise.
+    /// The prior that it uses by default.
     fn prior(&self) -> &Prior {
         self.about().prior()
     }

@@ -86,7 +86,7 @@ pub fn takers(option: &str) -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// What the covariances of the classes have in common; full unless given.
+    /// What the covariances of the classes have in common; full by default.
     pub covariance: Option<Structure>,
     /// How covariances are estimated.
     pub estimator: Estimator,
@@ -124,7 +124,7 @@ pub struct Options {
     pub vocabulary: Option<usize>,
     /// Weights from the other classes' words.
     pub complement: bool,
-    /// What a squared weight costs, in rows; 1 unless given.
+    /// L2 penalty: adds ½·E·‖w‖² to the loss; 1 by default.
     pub weight_decay: Option<f64>,
     /// How weights are found.
     pub solver: Solver,

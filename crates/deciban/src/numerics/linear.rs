@@ -161,7 +161,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((p + t) + (q + u)) + ((r + v) + (s + w)) + last
 }
 
-/// `C ← op(A)·op(B)`, where `op` transposes if told.
+/// `C ← op(A)·op(B)`, where `op` transposes if asked to.
 pub fn product(a: &Matrix, transpose_a: bool, b: &Matrix, transpose_b: bool) -> Matrix {
     let a = if transpose_a { a.view().transpose() } else { a.view() };
     let b = if transpose_b { b.view().transpose() } else { b.view() };

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::candidate::Candidate;
 use super::compare::{Comparison, Outcome};
 use super::score::{HeldRows, Score};
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Share};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Held, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
@@ -77,13 +77,24 @@ impl HeldOut {
         calibrator.fit(rows.evidence(), rows.truth(), Some(rows.weights()), classes)
     }
 
-    /// For each fold the calibration that the other folds teach.
-    fn without_each(&self, calibrator: &Calibrator, classes: &[String], folds: usize) -> Result<Vec<Calibration>> {
+    /// The rows with their folds and cells.
+    pub(super) fn scored(&self) -> Held<'_> {
+        Held::new(self.rows.evidence(), self.rows.truth(), self.rows.weights()).with_folds(&self.folds, &self.cells)
+    }
+
+    /// For each fold the calibration that the other folds teach. That of all rows makes a good `start`.
+    pub(super) fn without_each(
+        &self,
+        calibrator: &Calibrator,
+        classes: &[String],
+        folds: usize,
+        start: Option<&Calibration>,
+    ) -> Result<Vec<Calibration>> {
         let one = |held: usize| {
             // Rows of weight 0 are not there.
             let weight = |(w, f): (&f64, &u32)| if *f as usize == held { 0.0 } else { *w };
             let weights: Vec<f64> = self.rows.weights().iter().zip(&self.folds).map(weight).collect();
-            calibrator.fit(self.rows.evidence(), self.rows.truth(), Some(&weights), classes)
+            calibrator.fit_from(self.rows.evidence(), self.rows.truth(), Some(&weights), classes, start)
         };
         (0..folds).into_par_iter().map(one).collect()
     }
@@ -91,7 +102,7 @@ impl HeldOut {
     /// The rows with the evidence of each fold calibrated by the others: what to expect of new rows.
     pub fn calibrated(&self, calibrator: &Calibrator, classes: &[String]) -> Result<evaluate::Scored> {
         let folds = self.folds.iter().max().map_or(0, |most| *most as usize + 1);
-        let maps = self.without_each(calibrator, classes, folds)?;
+        let maps = self.without_each(calibrator, classes, folds, None)?;
         let mut values = self.rows.evidence().values().to_vec();
         for (i, row) in values.chunks_exact_mut(classes.len()).enumerate() {
             maps[self.folds[i] as usize].apply_row(row, self.share(i));
@@ -143,8 +154,9 @@ impl Comparison {
         let classes = names.len();
         for (i, &place) in places.iter().enumerate() {
             let held_out = HeldOut::new(rows, i, classes)?;
-            let maps = held_out.without_each(calibrator, &names, score.models.len());
-            let (Ok(calibration), Ok(maps)) = (held_out.calibration(calibrator, &names), maps) else { continue };
+            let Ok(calibration) = held_out.calibration(calibrator, &names) else { continue };
+            let maps = held_out.without_each(calibrator, &names, score.models.len(), Some(&calibration));
+            let Ok(maps) = maps else { continue };
             let mut sums = vec![score.judge.empty(); maps.len()];
             let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());
             let log_priors: Vec<Vec<f64>> = score.models.iter().map(|models| score.log_prior(models)).collect();

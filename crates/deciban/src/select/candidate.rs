@@ -4,6 +4,7 @@ use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
+use crate::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
 use crate::learn::{Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
 use crate::transform::Binning;
 
@@ -12,6 +13,8 @@ use crate::transform::Binning;
 pub struct Candidate {
     /// What tables call it.
     pub name: String,
+    /// The kind of model, as `--model` names it.
+    pub kind: String,
     /// How it is learned.
     pub recipe: Recipe,
 }
@@ -23,21 +26,50 @@ pub enum Recipe {
     Generative(Generative),
     /// By passes of its own.
     Logistic(Logistic),
-    /// Likewise.
+    /// By passes of its own, with weights that are at least 0.
     NoisyOr(NoisyOr),
     /// From the moments of all rows, in a pass of its own.
     LeastSquares(LeastSquares),
 }
 
+impl Recipe {
+    /// The kind of model that it makes: of a product of blocks, their family if that is a model, or naive Bayes.
+    fn kind(&self) -> &'static str {
+        match self {
+            Recipe::Generative(learner) => {
+                let families = || learner.blocks().iter().map(|block| block.family.name());
+                let only = GENERATIVE.into_iter().find(|name| families().all(|family| family == *name));
+                only.unwrap_or("naive-bayes")
+            }
+            Recipe::Logistic(learner) => {
+                // Every link is in the list.
+                LINEAR.iter().find(|(_, link)| *link == learner.link).map_or("logistic", |(name, _)| name)
+            }
+            Recipe::NoisyOr(_) => NOISY_OR,
+            Recipe::LeastSquares(_) => LEAST_SQUARES,
+        }
+    }
+}
+
 impl Candidate {
+    /// A candidate whose kind is found from its recipe.
+    pub fn new(name: impl Into<String>, recipe: Recipe) -> Self {
+        Candidate { name: name.into(), kind: recipe.kind().into(), recipe }
+    }
+
+    /// The same as another kind of model: blocks of one family may also be a naive Bayes model.
+    pub fn of_kind(self, kind: impl Into<String>) -> Self {
+        Candidate { kind: kind.into(), ..self }
+    }
+
     /// A generative candidate.
     pub fn generative(name: impl Into<String>, learner: Generative) -> Self {
-        Candidate { name: name.into(), recipe: Recipe::Generative(learner) }
+        Candidate::new(name, Recipe::Generative(learner))
     }
 
     /// A linear candidate.
     pub fn logistic(name: impl Into<String>, learner: Logistic) -> Self {
-        Candidate { name: name.into(), recipe: Recipe::Logistic(learner) }
+        Candidate::new(name, Recipe::Logistic(learner))
     }
 
     /// How a model was learned, as far as the model tells: without the calibration, and with cuts and
@@ -66,7 +98,7 @@ impl Candidate {
                 Recipe::Generative(learner)
             }
         };
-        Candidate { name: name.into(), recipe }
+        Candidate::new(name, recipe)
     }
 
     /// The learner, if one pass of statistics is all it needs.

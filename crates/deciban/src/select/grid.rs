@@ -138,20 +138,52 @@ pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
     } else if kinds.texts > 0 {
         all.extend(of_model("naive-bayes", columns, &profiles, 0)?);
     }
-    if kinds.texts == 0 {
+    if left_out(engine)?.is_empty() {
         all.push(linear(Link::Logit, 1.0));
     }
     Ok(all)
 }
 
+/// Above so many weights (words × classes), a search does not try a linear model of texts.
+const MOST_WEIGHTS: usize = 200_000;
+
 /// The kinds of models that [`quick`] leaves out though they fit the columns, and why.
 pub fn left_out(engine: &impl Engine) -> Result<Vec<(&'static str, String)>> {
     let schema = engine.schema()?;
-    let text = schema.columns().iter().find(|column| column.kind == Kind::Text);
-    let message = |column: &Column| {
-        format!("a linear model of the words of `{}` takes long to learn: name the model to try it", column.name)
+    let texts = || schema.columns().iter().filter(|column| column.kind == Kind::Text);
+    let words: usize = texts().map(|column| column.levels.len()).sum();
+    let classes = schema.classes().len();
+    let names: Vec<String> = texts().map(|column| format!("`{}`", column.name)).collect();
+    let message = || {
+        format!(
+            "a linear model of the {words} words of {} and {classes} classes takes long to learn: give §model=logistic \
+             to try it",
+            names.join(", ")
+        )
     };
-    Ok(text.map(|column| ("logistic", message(column))).into_iter().collect())
+    // Words that are numbered by hashes are not counted: there may be any number of them.
+    let hashed = !names.is_empty() && words == 0;
+    Ok(if hashed || words * classes > MOST_WEIGHTS { vec![("logistic", message())] } else { Vec::new() })
+}
+
+/// Above so many scores (rows × classes), linear models take too long: they visit them hundreds of times.
+const MOST_LINEAR: f64 = 2e7;
+
+/// Takes out the candidates that take too long for so many rows and classes: linear models, whose passes are many.
+/// Returns the kinds that are taken out, and why.
+pub fn keep_quick(candidates: &mut Vec<Candidate>, rows: f64, classes: usize) -> Vec<(String, String)> {
+    if rows * classes as f64 <= MOST_LINEAR {
+        return Vec::new();
+    }
+    let is_linear = |candidate: &Candidate| matches!(candidate.recipe, Recipe::Logistic(_));
+    let mut kinds: Vec<String> = candidates.iter().filter(|c| is_linear(c)).map(|c| c.kind.clone()).collect();
+    kinds.dedup();
+    candidates.retain(|candidate| !is_linear(candidate));
+    let why = |kind: String| {
+        let why = format!("{rows} rows of {classes} classes take long to learn: name the model to try it");
+        (kind, why)
+    };
+    kinds.into_iter().map(why).collect()
 }
 
 fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usize) -> Result<Vec<Candidate>> {
@@ -190,7 +222,7 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
         "tree" => binned(model, columns),
         "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
         "least-squares" => match kinds.only_numbers() {
-            true => Ok(vec![Candidate { name: model.into(), recipe: Recipe::LeastSquares(LeastSquares) }]),
+            true => Ok(vec![Candidate::new(model, Recipe::LeastSquares(LeastSquares))]),
             false => Err(Error::parameter("models", "least-squares takes numbers alone")),
         },
         _ if classes != 2 => Err(Error::parameter("models", format!("{model} is for two classes"))),
@@ -281,7 +313,7 @@ fn naive_bayes(columns: &[Column], profiles: &[Profile], mut bayes: NaiveBayes) 
         (true, true) => " --joint-numbers --covariance tied",
     };
     let name = format!("naive-bayes --pseudo-count {}{joint}", bayes.pseudo_count);
-    Ok(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?)))
+    Ok(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?)).of_kind("naive-bayes"))
 }
 
 /// Naive Bayes with every number by a family, if there are numbers.
@@ -292,7 +324,7 @@ fn all_numbers(columns: &[Column], family: &str, pseudo_count: f64) -> Result<Op
     let mut bayes = NaiveBayes { pseudo_count, ..NaiveBayes::default() };
     bayes.every_number(columns, &AnyFamily::named(family)?);
     let name = format!("naive-bayes --pseudo-count {pseudo_count} --family {family}");
-    Ok(Some(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?))))
+    Ok(Some(Candidate::generative(name, Generative::of_blocks(bayes.blocks(columns)?)).of_kind("naive-bayes")))
 }
 
 fn counted(model: &str, columns: &[Column], pseudo_counts: &[f64]) -> Result<Vec<Candidate>> {
@@ -329,5 +361,5 @@ fn is_cause(column: &Column) -> bool {
 
 fn noisy_or(pseudo_count: f64) -> Candidate {
     let recipe = Recipe::NoisyOr(NoisyOr { pseudo_count, ..NoisyOr::default() });
-    Candidate { name: format!("noisy-or --pseudo-count {pseudo_count}"), recipe }
+    Candidate::new(format!("noisy-or --pseudo-count {pseudo_count}"), recipe)
 }

@@ -32,6 +32,7 @@
 mod calibrate;
 mod candidate;
 mod compare;
+mod crossed;
 mod fitted;
 mod folds;
 pub mod grid;
@@ -46,6 +47,7 @@ mod view;
 pub use calibrate::HeldOut;
 pub use candidate::{Candidate, Recipe};
 pub use compare::{Comparison, CrossValidation, Outcome};
+pub use crossed::CrossedCalibration;
 pub use fitted::{FoldModels, Scorer};
 pub use folds::{Count, Counts, Draw, Draws, Folds};
 pub use learning::LearningCurve;

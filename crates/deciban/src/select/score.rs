@@ -19,8 +19,11 @@ use crate::pass::Pass;
 use crate::posterior::Prior;
 use crate::statistic::Statistic;
 
-/// Rows scored at once.
+/// Rows scored at once, where classes and blocks are few.
 const TILE: usize = 512;
+
+/// Above so many scores at once (rows × classes × blocks), fewer rows are scored at once.
+const MOST_SCORES: usize = 1 << 20;
 
 /// Scores rows by the models that have not seen their fold.
 #[derive(Clone, Debug)]
@@ -287,7 +290,9 @@ impl Pass for Score {
             rows.extend(
                 (0..batch.rows() as u32).filter(|&i| folds[i as usize] == fold as u32 && labels[i as usize] != MISSING),
             );
-            for tile in rows.chunks(TILE) {
+            let models = &self.models[fold];
+            let scores = models.classes.len() * models.blocks.len().max(1);
+            for tile in rows.chunks((MOST_SCORES / scores).clamp(1, TILE)) {
                 gathered.read(batch, tile)?;
                 truth.clear();
                 truth.extend(tile.iter().map(|&i| labels[i as usize]));

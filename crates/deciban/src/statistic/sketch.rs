@@ -51,6 +51,14 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    /// The sketch of these values.
+    #[cfg(test)]
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mut quantiles = Quantiles::new();
+        quantiles.observe(values, &vec![1.0; values.len()]);
+        quantiles
+    }
+
     /// The sketch of no values.
     pub fn new() -> Self {
         Quantiles::default()
@@ -427,12 +435,6 @@ mod tests {
     use crate::numerics::{Random, normal_quantile};
     use crate::pass::{accumulator, from_bytes, pass_to_bytes, to_bytes};
 
-    fn sketch(values: &[f64]) -> Quantiles {
-        let mut quantiles = Quantiles::new();
-        quantiles.observe(values, &vec![1.0; values.len()]);
-        quantiles
-    }
-
     fn normals(seed: u64, n: usize) -> Vec<f64> {
         let mut random = Random::new(seed);
         (0..n).map(|_| random.normal()).collect()
@@ -459,7 +461,7 @@ mod tests {
     }
 
     fn quantiles_are_within(values: &[f64], relative: f64, absolute: f64) {
-        let quantiles = sketch(values);
+        let quantiles = Quantiles::of(values);
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         assert!(quantiles.buckets.len() <= CAPACITY);
@@ -481,7 +483,7 @@ mod tests {
 
     #[test]
     fn few_values_are_kept_exactly() {
-        let quantiles = sketch(&[5e-324, -1e300, f64::NAN, 1e9 + 0.1, -0.0, 0.0, f64::MAX]);
+        let quantiles = Quantiles::of(&[5e-324, -1e300, f64::NAN, 1e9 + 0.1, -0.0, 0.0, f64::MAX]);
         let x: Vec<f64> = quantiles.knots(512).into_iter().map(|knot| knot.0).collect();
         assert_eq!(x, [-1e300, 0.0, 5e-324, 1e9 + 0.1, f64::MAX]);
         assert_eq!((quantiles.weight(), quantiles.cdf(0.0), quantiles.cdf(-1.0)), (6.0, 0.5, 1.0 / 6.0));
@@ -493,11 +495,11 @@ mod tests {
 
     #[test]
     fn no_values_have_no_quantiles() {
-        let quantiles = sketch(&[f64::NAN]);
+        let quantiles = Quantiles::of(&[f64::NAN]);
         assert_eq!((quantiles.weight(), quantiles.knots(10)), (0.0, vec![]));
         assert!(quantiles.quantile(0.5).is_nan() && quantiles.cdf(0.0).is_nan());
-        assert!(sketch(&[1.0]).quantile(1.5).is_nan() && sketch(&[1.0]).cdf(f64::NAN).is_nan());
-        assert_eq!(sketch(&[1.0]).knots(1), [(1.0, 0.5)]);
+        assert!(Quantiles::of(&[1.0]).quantile(1.5).is_nan() && Quantiles::of(&[1.0]).cdf(f64::NAN).is_nan());
+        assert_eq!(Quantiles::of(&[1.0]).knots(1), [(1.0, 0.5)]);
     }
 
     #[test]
@@ -515,7 +517,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_distribution() {
-        let quantiles = sketch(&normals(2, 400_000));
+        let quantiles = Quantiles::of(&normals(2, 400_000));
         for p in [0.01, 0.1, 0.5, 0.8, 0.99] {
             // 4 standard errors √(p(1−p)/n)/φ(x), at most 0.0243 for p = 0.01.
             assert!((quantiles.quantile(p) - normal_quantile(p)).abs() < 0.025, "at {p}");
@@ -526,7 +528,7 @@ mod tests {
     #[test]
     fn knots_are_even_in_probability_and_reach_the_ends() {
         let values = normals(3, 100_000);
-        let quantiles = sketch(&values);
+        let quantiles = Quantiles::of(&values);
         let all = quantiles.knots(usize::MAX);
         let knots = quantiles.knots(512);
         assert!(knots.len() <= 512 && knots.len() > 500, "{}", knots.len());
@@ -539,15 +541,15 @@ mod tests {
     fn a_heavy_tie_keeps_its_mid_probability() {
         let mut values = vec![0.0; 50_000];
         values.extend(normals(4, 50_000).iter().map(|z| z.abs() + 1.0));
-        let knots = sketch(&values).knots(512);
+        let knots = Quantiles::of(&values).knots(512);
         assert_eq!(knots[0], (0.0, 0.25));
         assert!(knots.len() <= 512 && knots[1].1 > 0.5);
     }
 
     #[test]
     fn removing_what_is_not_there_is_an_error_and_changes_nothing() {
-        let before = sketch(&[1.0, 2.0]);
-        for other in [sketch(&[3.0]), sketch(&[1.0, 1.0])] {
+        let before = Quantiles::of(&[1.0, 2.0]);
+        for other in [Quantiles::of(&[3.0]), Quantiles::of(&[1.0, 1.0])] {
             let mut quantiles = before.clone();
             assert!(matches!(quantiles.remove(&other), Err(Error::Cancellation(_))));
             assert_eq!(quantiles, before);
@@ -592,11 +594,11 @@ mod tests {
 
     #[test]
     fn side_by_side_keeps_each_weight() {
-        let (a, b) = (sketch(&[1.0, 2.0, 2.0]), sketch(&[2.0, 5.0]));
+        let (a, b) = (Quantiles::of(&[1.0, 2.0, 2.0]), Quantiles::of(&[2.0, 5.0]));
         let rows = Quantiles::side_by_side(&[&a, &Quantiles::new(), &b]).unwrap();
         assert_eq!(rows, [(1.0, vec![1.0, 0.0, 0.0]), (2.0, vec![2.0, 0.0, 1.0]), (5.0, vec![0.0, 0.0, 1.0])]);
         // A sketch with wide buckets widens the other's.
-        let (wide, narrow) = (sketch(&normals(1, 100_000)), sketch(&normals(2, 50)));
+        let (wide, narrow) = (Quantiles::of(&normals(1, 100_000)), Quantiles::of(&normals(2, 50)));
         let rows = Quantiles::side_by_side(&[&wide, &narrow]).unwrap();
         let sum = |s: usize| rows.iter().map(|row| row.1[s]).sum::<f64>();
         assert!(wide.shift > 0 && rows.len() <= CAPACITY && rows.is_sorted_by(|a, b| a.0 < b.0));
@@ -628,14 +630,14 @@ mod tests {
         #[test]
         fn any_partition_in_any_order_gives_the_same_sketch(seed: u64, n in 0usize..60_000, parts in 1usize..9) {
             let values = wild(seed, n);
-            let whole = sketch(&values);
+            let whole = Quantiles::of(&values);
             prop_assert!(whole.buckets.len() <= CAPACITY);
             let mut random = Random::new(seed ^ 1);
             let mut pieces = vec![Vec::new(); parts];
             for x in values {
                 pieces[random.below(parts as u64) as usize].push(x);
             }
-            let mut sketches: Vec<Quantiles> = pieces.iter().map(|values| sketch(values)).collect();
+            let mut sketches: Vec<Quantiles> = pieces.iter().map(|values| Quantiles::of(values)).collect();
             // Two at a time, drawn at random, until one is left.
             while sketches.len() > 1 {
                 let a = sketches.swap_remove(random.below(sketches.len() as u64) as usize);
@@ -648,7 +650,7 @@ mod tests {
         #[test]
         fn the_shift_is_the_least_that_fits(seed: u64, n in 16_000usize..60_000) {
             let values = wild(seed, n);
-            let quantiles = sketch(&values);
+            let quantiles = Quantiles::of(&values);
             let keys = |shift: u32| {
                 let finite = values.iter().filter(|x| x.is_finite());
                 finite.map(|&x| ordered(x) >> shift).collect::<std::collections::HashSet<u64>>().len()
@@ -659,7 +661,7 @@ mod tests {
 
         #[test]
         fn remove_undoes_merge(seed: u64, n in 0usize..30_000, m in 0usize..30_000) {
-            let (a, b) = (sketch(&wild(seed, n)), sketch(&wild(!seed, m)));
+            let (a, b) = (Quantiles::of(&wild(seed, n)), Quantiles::of(&wild(!seed, m)));
             let mut both = a.clone();
             both.merge(&b).unwrap();
             let shift = both.shift;
@@ -687,7 +689,7 @@ mod tests {
 
         #[test]
         fn merging_with_nothing_changes_nothing(seed: u64, n in 0usize..40_000) {
-            let a = sketch(&wild(seed, n));
+            let a = Quantiles::of(&wild(seed, n));
             let (mut left, mut right) = (a.clone(), Quantiles::new());
             left.merge(&Quantiles::new()).unwrap();
             right.merge(&a).unwrap();
@@ -704,18 +706,18 @@ mod tests {
             weighted.observe(&values, &weights);
             let repeated: Vec<f64> =
                 values.iter().zip(&weights).flat_map(|(&x, &w)| std::iter::repeat_n(x, w as usize)).collect();
-            prop_assert_eq!(weighted, sketch(&repeated));
+            prop_assert_eq!(weighted, Quantiles::of(&repeated));
         }
 
         #[test]
         fn what_is_stored_is_loaded(seed: u64, n in 0usize..40_000) {
-            let a = sketch(&wild(seed, n));
+            let a = Quantiles::of(&wild(seed, n));
             prop_assert_eq!(from_bytes::<Quantiles>(&to_bytes(&a).unwrap()).unwrap(), a);
         }
 
         #[test]
         fn quantile_inverts_cdf(seed: u64, n in 1usize..40_000) {
-            let a = sketch(&wild(seed, n));
+            let a = Quantiles::of(&wild(seed, n));
             for (x, _) in a.knots(100) {
                 prop_assert_eq!(a.quantile(a.cdf(x)), x);
             }

@@ -10,7 +10,7 @@
 //! character n-gram    n neighbouring characters of ` text with single blanks around and inside `
 //! ```
 //!
-//! Symbols are tokens unless told: on the SMS spam collection (5574 messages, stratified ten-fold,
+//! Symbols are tokens by default: on the SMS spam collection (5574 messages, stratified ten-fold,
 //! multinomial with pseudo-count 1) words alone decide 98.67 % rightly, words and symbols 98.94 %,
 //! words and symbols in n-grams 1..2 99.03 %; without lower-casing words fall to 98.58 %. Apostrophes
 //! and hyphens inside words gain nothing there, so they split (`don't` is `don`, `'`, `t`).

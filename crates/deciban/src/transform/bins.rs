@@ -209,15 +209,10 @@ impl Bins {
 mod tests {
     use super::*;
 
-    fn sketch(values: &[f64]) -> Quantiles {
-        let mut quantiles = Quantiles::new();
-        quantiles.observe(values, &vec![1.0; values.len()]);
-        quantiles
-    }
-
     #[test]
     fn quantiles_have_equal_mass() {
-        let (a, b) = (sketch(&[1.0, 2.0, 3.0, 4.0, 5.0]), sketch(&[6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]));
+        let (a, b) =
+            (Quantiles::of(&[1.0, 2.0, 3.0, 4.0, 5.0]), Quantiles::of(&[6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]));
         let bins = |n| Binning::Quantiles(n).bins(0, &[&a, &b]).unwrap().cuts().to_vec();
         assert_eq!(bins(1), [0.0; 0]);
         assert_eq!(bins(2), [6.5]);
@@ -225,7 +220,7 @@ mod tests {
         assert_eq!(bins(12).len(), 11);
         assert_eq!(bins(50), bins(12));
         // A value with half of the weight is one bin, whatever the number asked for.
-        let ties = sketch(&[1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
+        let ties = Quantiles::of(&[1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(Binning::Quantiles(4).bins(0, &[&ties]).unwrap().cuts(), [1.5, 2.5, 3.5]);
     }
 
@@ -246,7 +241,7 @@ mod tests {
             assert!(Binning::Cuts(vec![cuts]).check().is_err());
         }
         assert!(Binning::Quantiles(0).check().is_err());
-        assert!(Binning::Cuts(vec![vec![1.0]]).bins(1, &[&sketch(&[1.0])]).is_err());
+        assert!(Binning::Cuts(vec![vec![1.0]]).bins(1, &[&Quantiles::of(&[1.0])]).is_err());
         assert!(Bins::from_edges(&[1.0]).is_none() && Bins::from_edges(&[1.0, 3.0, 2.0]).is_none());
     }
 

@@ -196,12 +196,6 @@ mod tests {
     use crate::numerics::Random;
     use crate::pass::{from_bytes, to_bytes};
 
-    fn sketch(values: &[f64]) -> Quantiles {
-        let mut quantiles = Quantiles::new();
-        quantiles.observe(values, &vec![1.0; values.len()]);
-        quantiles
-    }
-
     fn log_normals(seed: u64, n: usize) -> Vec<f64> {
         let mut random = Random::new(seed);
         (0..n).map(|_| random.normal().exp()).collect()
@@ -233,7 +227,7 @@ mod tests {
     fn a_log_normal_becomes_normal() {
         for (n, tolerance) in [(500, 0.02), (100_000, 0.002)] {
             let x = log_normals(1, n);
-            let map = Gaussianise::fit(&[sketch(&x)]);
+            let map = Gaussianise::fit(&[Quantiles::of(&x)]);
             let (mean, sd, skewness, _) = moments(&apply(&map, &x).0);
             assert!(mean.abs() < tolerance && (sd - 1.0).abs() < tolerance, "{n}: {mean}, {sd}");
             assert!(skewness.abs() < 2.0 * tolerance, "{n}: {skewness}");
@@ -242,7 +236,7 @@ mod tests {
 
     #[test]
     fn new_rows_become_normal_too() {
-        let map = Gaussianise::fit(&[sketch(&log_normals(1, 100_000))]);
+        let map = Gaussianise::fit(&[Quantiles::of(&log_normals(1, 100_000))]);
         let (mean, sd, skewness, kurtosis) = moments(&apply(&map, &log_normals(2, 100_000)).0);
         // About 4.5 standard errors, of the sample and of the map's own.
         assert!(mean.abs() < 0.02 && (sd - 1.0).abs() < 0.02, "{mean}, {sd}");
@@ -251,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_map_is_the_logarithm_also_in_the_tails() {
-        let map = Gaussianise::fit(&[sketch(&log_normals(3, 1_000_000))]);
+        let map = Gaussianise::fit(&[Quantiles::of(&log_normals(3, 1_000_000))]);
         for i in -40..=40 {
             let z = i as f64 / 10.0;
             let (y, log_jacobian) = apply(&map, &[z.exp()]);
@@ -266,7 +260,7 @@ mod tests {
 
     #[test]
     fn inverse_undoes_apply() {
-        let map = Gaussianise::fit(&[sketch(&log_normals(4, 5000))]);
+        let map = Gaussianise::fit(&[Quantiles::of(&log_normals(4, 5000))]);
         let x: Vec<f64> = (0..2000).map(|i| (i as f64 - 500.0) * 0.05).chain([1e6, -1e6, 1e300]).collect();
         for (x, y) in x.iter().zip(apply(&map, &x).0) {
             assert!((map.inverse(0, y) - x).abs() <= 1e-12 * x.abs().max(1.0), "{x} became {}", map.inverse(0, y));
@@ -282,7 +276,7 @@ mod tests {
     #[test]
     fn the_jacobian_is_the_derivative() {
         let x = log_normals(5, 2000);
-        let map = Gaussianise::fit(&[sketch(&x)]);
+        let map = Gaussianise::fit(&[Quantiles::of(&x)]);
         let mut sorted = x.clone();
         sorted.sort_by(f64::total_cmp);
         // Between two values there is no knot, so the difference quotient is exact.
@@ -302,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_density_integrates_to_one() {
-        let map = Gaussianise::fit(&[sketch(&log_normals(6, 20_000))]);
+        let map = Gaussianise::fit(&[Quantiles::of(&log_normals(6, 20_000))]);
         let mut random = Random::new(7);
         let (low, high, n) = (-1.0, 60.0, 1_000_000);
         let x: Vec<f64> = (0..n).map(|_| low + (high - low) * random.uniform()).collect();
@@ -316,21 +310,22 @@ mod tests {
     #[test]
     fn beyond_the_ends_goes_the_mean_slope() {
         let mut x: Vec<f64> = (0..1000).map(|i| i as f64 / 1000.0).collect();
-        let map = Gaussianise::fit(&[sketch(&x)]);
+        let map = Gaussianise::fit(&[Quantiles::of(&x)]);
         // Of 480 knots the outer 24 are 24 of 1000 rows: (Φ⁻¹(0.0245) − Φ⁻¹(0.0005)) / 0.024 = 55.
         let slope = map.columns[0].lines[0].log_slope.exp();
         assert!((slope - 55.0).abs() < 3.0, "{slope}");
         assert!((apply(&map, &[-0.01]).0[0] - apply(&map, &[0.0]).0[0] + 0.01 * slope).abs() < 1e-12);
         // Values that nearly coincide with the ends change little, an outlier takes the slope along.
         x.extend([-1e-9, 1e6]);
-        let map = Gaussianise::fit(&[sketch(&x)]);
+        let map = Gaussianise::fit(&[Quantiles::of(&x)]);
         let y = apply(&map, &[-0.01, 2e6]).0;
         assert!(y[0] > -4.0 && y[0] < -3.4 && y[1] > 4.0 && y[1] < 5.0, "{y:?}");
     }
 
     #[test]
     fn constant_empty_and_two_valued_columns() {
-        let columns = [sketch(&[7.0, 7.0, 7.0]), sketch(&[f64::NAN]), sketch(&[0.0, 0.0, 0.0, 1.0])];
+        let columns =
+            [Quantiles::of(&[7.0, 7.0, 7.0]), Quantiles::of(&[f64::NAN]), Quantiles::of(&[0.0, 0.0, 0.0, 1.0])];
         let map = Gaussianise::fit(&columns);
         let mut tile = tile(&[&[7.0, 9.5, f64::NAN], &[3.0, -1.0, f64::NAN], &[0.0, 1.0, f64::NAN]]);
         let mut log_jacobian = vec![1.0; 3];
@@ -351,7 +346,7 @@ mod tests {
     fn extreme_numbers_stay_numbers() {
         let hostile = [f64::MIN, -1e300, -5e-324, 0.0, 5e-324, 1e-310, 1.0, 1e9, 1e300, f64::MAX];
         for values in [&hostile[..], &hostile[2..6], &hostile[..2], &[f64::MIN, f64::MAX]] {
-            let map = Gaussianise::fit(&[sketch(values)]);
+            let map = Gaussianise::fit(&[Quantiles::of(values)]);
             let (y, log_jacobian) = apply(&map, &hostile);
             assert!(y.iter().chain(&log_jacobian).all(|x| !x.is_nan()), "{values:?}: {y:?} {log_jacobian:?}");
             assert!(log_jacobian.iter().all(|j| j.is_finite()), "{values:?}: {log_jacobian:?}");
@@ -371,7 +366,8 @@ mod tests {
 
     #[test]
     fn shapes_are_checked_and_damaged_curves_refused() {
-        let map = Gaussianise::fit(&[sketch(&log_normals(8, 100)), sketch(&[]), sketch(&[1.0, 2.0])]);
+        let map =
+            Gaussianise::fit(&[Quantiles::of(&log_normals(8, 100)), Quantiles::of(&[]), Quantiles::of(&[1.0, 2.0])]);
         assert_eq!(from_bytes::<Gaussianise>(&to_bytes(&map).unwrap()).unwrap(), map);
         assert!(map.apply(&mut tile(&[&[1.0]]), &mut [0.0]).is_err());
         assert!(Gaussianise::fit(&[]).apply(&mut Tile::default(), &mut [0.0]).is_err());

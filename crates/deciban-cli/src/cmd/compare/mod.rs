@@ -70,9 +70,14 @@ impl Compare {
         if let (models @ [_, ..], data) = models::split(&self.data) {
             return self.models(models, data);
         }
-        let (files, remarks) = self.columns.open_settled(&self.data, &self.read, self.folds.column())?;
+        let (files, counted, mut remarks) = self.columns.open_settled(&self.data, &self.read, self.folds.column())?;
         let schema = files.schema()?;
-        let candidates = grid::candidates(&files, &self.models)?;
+        let mut candidates = grid::candidates(&files, &self.models)?;
+        // Models that are named are tried, however long they take.
+        if self.models.is_empty() {
+            let not_tried = grid::keep_quick(&mut candidates, counted.rows, schema.classes().len());
+            remarks.extend(comparison::not_tried(&not_tried));
+        }
         let validation = match self.folds.is_leave_one_out()? {
             true => CrossValidation::leave_one_out(),
             false => CrossValidation::new(self.folds.folds(&files)?).calibrated(3),

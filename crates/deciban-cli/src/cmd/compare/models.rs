@@ -82,18 +82,16 @@ impl Compare {
     /// Judges model files and tells the best and how much worse the others are.
     pub(super) fn models(&self, models: &[String], data: &[String]) -> Result<()> {
         if let Some(late) = data.iter().find(|path| is_model(path)) {
-            return Err(Error::Schema(format!("{late}: model files stand before the tables")));
+            return Err(Error::Usage(format!("{late}: model files stand before the tables")));
         }
         if let ([one], _) = (models, data) {
-            return Err(Error::Schema(format!("{one} is one model only: give another, or `deciban evaluate` it")));
+            return Err(Error::Usage(format!("{one} is one model only: give another, or `deciban evaluate` it")));
         }
         if data.is_empty() {
-            return Err(Error::Schema("give a table after the model files: rows that none of them has seen".into()));
+            return Err(Error::Usage("give a table after the model files: rows that none of them has seen".into()));
         }
         if data.iter().any(|path| path == "-") {
-            return Err(Error::Schema(
-                "-: every model reads the rows, standard input is read once: give a file".into(),
-            ));
+            return Err(Error::Usage("-: every model reads the rows, standard input is read once: give a file".into()));
         }
         let first = Model::load(&models[0])?.schema().clone();
         let costs = self.decision.application()?.costs(&first)?;
@@ -101,10 +99,10 @@ impl Compare {
         for file in models {
             let one = self.judge(file, models, data, &first, &costs);
             judged.push(one.map_err(|error| match error {
-                // What names the model already, and what is no fault of this one.
-                Error::File { .. } | Error::Io { .. } | Error::Parameter { .. } => error,
-                error if error.to_string().starts_with(file.as_str()) => error,
-                error => Error::Schema(format!("{file}: {error}")),
+                // What names the model already, and what is not the fault of this one.
+                Error::File { .. } | Error::Io { .. } => error,
+                error if error.is_usage() || error.to_string().starts_with(file.as_str()) => error,
+                error => Error::Schema(format!("{file}: {}", error.marked())),
             })?);
         }
         judged.sort_by(|a, b| a.figure("log_loss").total_cmp(&b.figure("log_loss")));
@@ -154,7 +152,10 @@ impl Compare {
         let head = head.chain(["Cllr", "min Cllr"]).chain(two);
         let mut table = Table::new(head.chain(["worse by", "95 % from", "to", "p", "McNemar p"]));
         for (place, (model, versus)) in judged.iter().zip(versus).enumerate() {
-            let four = |name: &str| number(model.figure(name), 4);
+            let four = |name: &str| match model.figure(name) {
+                x if x.is_nan() => "·".to_string(),
+                x => number(x, 4),
+            };
             let figures = [model.file.clone(), count(model.evaluation.errors()), percent(model.figure("error_rate"))];
             let figures = figures.into_iter().chain([format!("{:.4}", model.figure("log_loss")), four("brier")]);
             let figures = figures.chain(cost.map(|_| four("expected_cost"))).chain([four("cllr"), four("min_cllr")]);
@@ -171,7 +172,12 @@ impl Compare {
             table.row(figures.chain(against));
         }
         let rows = judged[0].rows.rows();
-        format!("{table}\n{rows} rows. Worse by: log loss in nats, paired bootstrap; McNemar: of the errors.\n")
+        let lacking: Vec<String> = judged[0].evaluation.absent().iter().map(|class| format!("`{class}`")).collect();
+        let note = match &lacking[..] {
+            [] => String::new(),
+            classes => format!("Cllr is not defined: the rows have no class {}.\n", classes.join(", ")),
+        };
+        format!("{table}\n{rows} rows. Worse by: log loss in nats, paired bootstrap; McNemar: of the errors.\n{note}")
     }
 
     /// An object per model, the best first: what `evaluate --json` has, and the differences.
@@ -201,7 +207,7 @@ impl Compare {
                 "log_loss": difference(versus.log_loss),
                 "brier": difference(versus.brier),
                 "expected_cost": difference(versus.expected_cost),
-                "cllr": difference(versus.cllr),
+                "cllr": versus.cllr.map(difference),
                 "mcnemar": { "only_this": versus.errors.only_a, "only_best": versus.errors.only_b,
                              "p_value": versus.errors.exact, "mid_p": versus.errors.mid_p },
             });

@@ -43,7 +43,7 @@ pub enum Method {
 /// Learns a noisy-OR model of two classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyOr {
-    /// The class that causes produce; the second unless told.
+    /// The class that causes produce; the second by default.
     pub effect: Option<String>,
     /// A: rows of each cause alone, without effect, that the prior adds.
     pub pseudo_count: f64,
