@@ -155,7 +155,7 @@ impl Comparison {
         for (i, &place) in places.iter().enumerate() {
             let held_out = HeldOut::new(rows, i, classes)?;
             let Ok(calibration) = held_out.calibration(calibrator, &names) else { continue };
-            let maps = held_out.without_each(calibrator, &names, score.models.len(), Some(&calibration));
+            let maps = held_out.without_each(calibrator, &names, score.models.len(), None);
             let Ok(maps) = maps else { continue };
             let mut sums = vec![score.judge.empty(); maps.len()];
             let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());

@@ -68,13 +68,13 @@ impl CrossValidation {
                 return Err(error);
             }
             let held_out = HeldOut::new(&scored.into_rows(), 0, names.len())?;
-            let maps = |map: &Calibration| held_out.without_each(calibrator, names, self.count(), Some(map));
+            let maps = |_: &Calibration| held_out.without_each(calibrator, names, self.count(), None);
             return learn(&held_out.scored(), held_out.calibration(calibrator, names)?, maps);
         }
         let score = |batch: &Batch<'_>| score(&models, &folds.of(batch)?, names.len(), batch);
         let rows = Rescored { engine, classes: names.len(), score };
-        let without = |map: &Calibration| {
-            let one = |fold: u32| calibrator.fit_rows(&Without { rows: &rows, fold }, names, Some(map));
+        let without = |_: &Calibration| {
+            let one = |fold: u32| calibrator.fit_rows(&Without { rows: &rows, fold }, names, None);
             (0..folds.count() as u32).map(one).collect::<Result<Vec<_>>>()
         };
         learn(&rows, calibrator.fit_rows(&rows, names, None)?, without)
