@@ -9,7 +9,7 @@ use deciban::engine::{Engine, Memory};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, WordCounts};
 use deciban::family::{AnyFamily, Density, Family, Names};
 use deciban::learn::{Block, Summarise};
-use deciban::statistic::Statistic;
+use deciban::statistic::{Retract, Statistic};
 use deciban::text::Tokeniser;
 use deciban_data::{Files, Options, Vocabulary};
 

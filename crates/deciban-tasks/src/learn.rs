@@ -3,7 +3,7 @@
 
 use deciban::calibrate::Method;
 use deciban::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
-use deciban::learn::{Classifier, Generative, LeastSquares, Model, Options, Seen, Statistics};
+use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Options, Seen, Statistics};
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, Comparison, CrossValidation, Folds, grid};
 use deciban::{Error, Result};
@@ -100,7 +100,13 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
         true => {
             let (learner, statistics, remarks) = request.collect(kind, input)?;
             let weight = statistics.summary().weights().iter().sum();
-            (request.fit(kind, &learner, &statistics)?, Some(statistics), weight, remarks)
+            match kind != LEAST_SQUARES && learner.needs_rows(&statistics)? {
+                true => {
+                    input.settle()?;
+                    (learner.learn(input).map(Model::Generative)?, None, weight, remarks)
+                }
+                false => (request.fit(kind, &learner, &statistics)?, Some(statistics), weight, remarks),
+            }
         }
         false => {
             let look = Look::new(input)?.remarks(&[]);
@@ -170,7 +176,7 @@ impl Learning {
         let (columns, look) = (input.columns()?, Look::new(input)?);
         let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles))?;
         let mut remarks = look.remarks(&self.options.spiked(kind, &columns, &look.profiles)?);
-        if learner.needs_two_passes() {
+        if learner.needs_two_passes(&look.profiles) {
             input.make_rereadable()?;
         }
         let mut statistics = learner.statistics(input)?;
@@ -258,6 +264,7 @@ impl Learned {
         let warning = match self.model.plain() {
             Model::Logistic(model) => crate::describe::logistic_warning(model.fit()),
             Model::NoisyOr(model) => crate::describe::scores::noisy_or_warning(model.fit()),
+            Model::Generative(model) => crate::describe::em_warning(model),
             _ => None,
         };
         self.remarks.extend(warning.map(Remark::warning));

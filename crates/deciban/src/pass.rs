@@ -77,6 +77,10 @@ pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
     // Every pass of the library, one line each.
     let passes: BTreeMap<&str, Make> = BTreeMap::from([
         (crate::learn::Summarise::NAME, make::<crate::learn::Summarise> as Make),
+        (crate::learn::Expect::NAME, make::<crate::learn::Expect> as Make),
+        (crate::learn::Project::NAME, make::<crate::learn::Project> as Make),
+        (crate::learn::Sample::NAME, make::<crate::learn::Sample> as Make),
+        (crate::learn::Cluster::NAME, make::<crate::learn::Cluster> as Make),
         (crate::learn::Differentiate::NAME, make::<crate::learn::Differentiate> as Make),
         (crate::learn::Bend::NAME, make::<crate::learn::Bend> as Make),
         (crate::learn::Scale::NAME, make::<crate::learn::Scale> as Make),

@@ -11,7 +11,7 @@ use deciban::family::{AnyDensity, AnyFamily, Density, Family, Names};
 use deciban::learn::{Block, Summarise, Summary};
 use deciban::numerics::hash;
 use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes, to_bytes};
-use deciban::statistic::Statistic;
+use deciban::statistic::Retract;
 
 /// Rows of categories, coded column by column in the order of their sorted levels.
 struct Categories {

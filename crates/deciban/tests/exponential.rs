@@ -10,7 +10,7 @@ use deciban::family::poisson::Poisson;
 use deciban::family::{AnyFamily, AnyStatistic, Density, Family, Names};
 use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
-use deciban::statistic::Statistic;
+use deciban::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 
 const POISSON: Poisson = Poisson { pseudo_count: 0.0 };

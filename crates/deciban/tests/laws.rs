@@ -6,7 +6,7 @@ use deciban::family::AnyStatistic;
 use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Summarise};
 use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
-use deciban::statistic::{ColumnMoments, Moments, Statistic};
+use deciban::statistic::{ColumnMoments, Moments, Retract, Statistic};
 use proptest::prelude::*;
 
 const D: usize = 3;

@@ -7,7 +7,7 @@ use deciban::family::{AnyFamily, Density, Family, Names};
 use deciban::learn::{Block, Classifier, Generative, Learner, Summarise};
 use deciban::numerics::Random;
 use deciban::pass::{from_bytes, to_bytes};
-use deciban::statistic::Statistic;
+use deciban::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 
 /// Texts as sparse counts.

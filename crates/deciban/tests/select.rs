@@ -320,10 +320,8 @@ fn mixed_columns_with_missing_cells_and_weights() {
     let folds = Folds::stratified(&engine, 4, 9).unwrap();
     let fold = folds.of(&batch).unwrap();
     let comparison = CrossValidation::new(folds).run(&engine, &candidates).unwrap();
-    // A full covariance cannot leave missing cells out.
-    assert_eq!(comparison.failed().len(), 1);
-    let why = comparison.failed()[0].1.to_string();
-    assert!(why.contains("the cell is missing"), "{why}");
+    // A joint covariance with missing cells is learned in several passes, without each fold.
+    assert!(comparison.failed().is_empty(), "{:?}", comparison.failed());
     for outcome in comparison.ranked() {
         let (mut loss, mut total) = (0.0, 0.0);
         for held in 0..4 {

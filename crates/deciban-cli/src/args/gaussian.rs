@@ -37,6 +37,10 @@ pub struct GaussianArgs {
     /// Keep the N leading discriminant directions (after --pca, if both are given)
     #[arg(long, value_name = "N")]
     lda: Option<usize>,
+    /// Rows that the prior of each covariance weighs, centred on the covariance within classes; by default 0, and
+    /// with --components as many as there are dimensions
+    #[arg(long, value_name = "ROWS")]
+    prior_rows: Option<f64>,
     /// Number of folds that choose `auto` values; 5 by default
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
     folds: Option<u64>,
@@ -58,6 +62,7 @@ impl GaussianArgs {
             gaussianise: self.gaussianise,
             pca: self.pca,
             lda: self.lda,
+            prior_rows: self.prior_rows,
             folds: self.folds.map(|folds| folds as usize),
             seed: self.seed,
             ..Options::default()

@@ -1,7 +1,7 @@
 //! The hyper-parameters of generative models.
 
 use clap::Args;
-use deciban::learn::Options;
+use deciban::learn::{Count, Options};
 use deciban::{Error, Result};
 
 use super::gaussian::GaussianArgs;
@@ -34,6 +34,13 @@ pub struct GenerativeArgs {
     /// multinomial: weights from the other classes' words (complement naive Bayes; not a density)
     #[arg(long)]
     complement: bool,
+    /// Several components in each class, each with a shape of its own (a mixture): a number, or auto for the
+    /// number that held-out rows like best
+    #[arg(long, value_name = "N", default_value_t)]
+    components: Count,
+    /// Learn from rows without a label too, each as much as W labelled ones
+    #[arg(long, value_name = "W", default_value_t = 0.0)]
+    unlabelled_weight: f64,
     #[command(flatten)]
     gaussian: GaussianArgs,
 }
@@ -50,6 +57,8 @@ impl GenerativeArgs {
             min_count: self.min_count,
             vocabulary: self.vocabulary,
             complement: self.complement,
+            components: self.components,
+            unlabelled_weight: self.unlabelled_weight,
             ..self.gaussian.options()
         })
     }

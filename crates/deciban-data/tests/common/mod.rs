@@ -68,9 +68,6 @@ impl Statistic for Tallied {
         self.order += other.order;
         Ok(())
     }
-    fn remove(&mut self, _: &Self) -> Result<()> {
-        Err(Error::Schema("a test's statistic is not removed".into()))
-    }
 }
 
 impl Pass for Tally {

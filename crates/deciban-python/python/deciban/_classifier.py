@@ -65,6 +65,14 @@ class Classifier(Estimator):
         Maps each column through its distribution to a normal one first.
     pca, lda : int, optional
         The number of leading principal components, or discriminant directions, to keep.
+    prior_rows : float, optional
+        How many rows the prior of each covariance weighs, centred on the covariance within classes. By default 0,
+        and with several components as many as there are dimensions.
+    components : int or "auto", optional
+        The number of components of each class, each with a shape of its own (a mixture); "auto" takes the number
+        that held-out rows like best.
+    unlabelled_weight : float, optional
+        How much a row without a label (None or NaN in `y`) counts; 0, the default, leaves such rows out.
     folds : int, optional
         The number of folds by which "auto" is settled; 5 by default.
     seed : int, optional
@@ -154,6 +162,9 @@ class Classifier(Estimator):
         gaussianise=False,
         pca=None,
         lda=None,
+        prior_rows=None,
+        components=None,
+        unlabelled_weight=None,
         folds=None,
         seed=None,
         pseudo_count=None,
@@ -197,6 +208,9 @@ class Classifier(Estimator):
         self.gaussianise = gaussianise
         self.pca = pca
         self.lda = lda
+        self.prior_rows = prior_rows
+        self.components = components
+        self.unlabelled_weight = unlabelled_weight
         self.folds = folds
         self.seed = seed
         self.pseudo_count = pseudo_count

@@ -38,6 +38,9 @@ class Classifier:
     gaussianise: bool
     pca: int | None
     lda: int | None
+    prior_rows: float | None
+    components: int | str | None
+    unlabelled_weight: float | None
     folds: int | None
     seed: int | None
     pseudo_count: float | None
@@ -89,6 +92,9 @@ class Classifier:
         gaussianise: bool = False,
         pca: int | None = None,
         lda: int | None = None,
+        prior_rows: float | None = None,
+        components: int | str | None = None,
+        unlabelled_weight: float | None = None,
         folds: int | None = None,
         seed: int | None = None,
         pseudo_count: float | None = None,

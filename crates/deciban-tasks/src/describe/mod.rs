@@ -15,9 +15,12 @@ use serde_json::{Value, json};
 use self::scores::{least_squares, noisy_or, noisy_or_options};
 use crate::table::{Table, number, percent};
 
-/// The only block of a model, if it is Gaussian.
+/// The only block of a model, if it is Gaussian and classes have one component.
 pub fn gaussian(model: &GenerativeModel) -> Option<(&Gaussian, &GaussianDensity)> {
     let [block] = model.blocks() else { return None };
+    if !model.components().is_single() {
+        return None;
+    }
     match (&block.block.family, &block.density) {
         (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density)) => Some((family, density)),
         _ => None,
@@ -38,7 +41,21 @@ pub fn options(model: &GenerativeModel) -> String {
         }
     }
     let line = |(text, count): &(String, usize)| if *count > 1 { format!("{count} × {text}") } else { text.clone() };
-    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = lines.iter().map(line).collect();
+    lines.extend(components(model));
+    lines.extend(em(model));
+    lines.join("\n")
+}
+
+/// How many components the classes have, where they have several.
+fn components(model: &GenerativeModel) -> Option<String> {
+    let components = model.components();
+    let counts = || (0..components.classes()).map(|class| components.of_class(class).len());
+    match (counts().min()?, counts().max()?) {
+        _ if components.is_single() => None,
+        (least, most) if least == most => Some(format!("{most} components in each class")),
+        (least, most) => Some(format!("{least} to {most} components in a class")),
+    }
 }
 
 /// `{"family": "gaussian", "covariance": "full", "shrinkage": "0"}` as `gaussian, covariance full`.
@@ -82,6 +99,10 @@ pub fn options_json(model: &GenerativeModel) -> Value {
         let mut options = json!(block.block.family);
         options["columns"] = json!(block.block.names);
         options["gaussianise"] = json!(block.block.gaussianise.is_some());
+        if !model.components().is_single() {
+            let counts = (0..model.components().classes()).map(|class| model.components().of_class(class).len());
+            options["components"] = counts.collect();
+        }
         options
     };
     model.blocks().iter().map(block).collect()
@@ -99,6 +120,23 @@ pub fn parameters(model: &GenerativeModel) -> Vec<Parameters> {
         }
     }
     tables
+}
+
+/// How a model was found, where that took several passes.
+pub fn em(model: &GenerativeModel) -> Option<String> {
+    let convergence = model.convergence()?;
+    let steps = match convergence.path.len().saturating_sub(1) {
+        1 => "1 step".to_string(),
+        steps => format!("{steps} steps"),
+    };
+    Some(format!("expectation–maximisation: {steps}, log-likelihood {} per row", number(convergence.log_likelihood, 6)))
+}
+
+/// What a person must know of a model that was not found to the end.
+pub fn em_warning(model: &GenerativeModel) -> Option<String> {
+    let convergence = model.convergence().filter(|convergence| !convergence.converged)?;
+    let steps = convergence.path.len().saturating_sub(1);
+    Some(format!("expectation–maximisation ended after {steps} steps, before the log-likelihood stood still"))
 }
 
 /// A model of any kind.
@@ -217,14 +255,27 @@ pub fn model(model: &GenerativeModel) -> String {
         classes.row([class.clone(), number(model.rows()[c], 9), number(model.prior().probabilities()[c], 4)]);
     }
     let mut text = format!("{}\n\n{classes}", options(model));
+    let groups = model.components().names(schema.classes());
+    if !model.components().is_single() {
+        let mut table = Table::new(["component", "share of its class"]);
+        let shares = (0..schema.classes().len()).flat_map(|class| model.components().log_weights(class));
+        groups.iter().zip(shares).for_each(|(name, w)| table.row([name.clone(), percent(w.exp())]));
+        text += &format!("\n{table}");
+    }
+    if groups.len() > MOST_GROUPS && !model.components().is_single() {
+        return text;
+    }
     let tables = parameters(model);
     let sd = tables.iter().find(|t| t.what == "sd");
     for table in tables.iter().filter(|t| t.what != "sd") {
         let spread = sd.filter(|sd| table.what == "mean" && sd.rows.len() == table.rows.len());
-        text += &format!("\n{}", parameter_table(table, spread, schema.classes()));
+        text += &format!("\n{}", parameter_table(table, spread, &groups));
     }
     text
 }
+
+/// The parameters of more components than this are not shown in tables for people.
+const MOST_GROUPS: usize = 12;
 
 /// A table of parameters, means with their standard deviations; of many probabilities those that
 /// tell the classes apart best.

@@ -76,12 +76,14 @@ pub struct Cells<'a> {
     batch: &'a Batch<'a>,
     columns: &'a [usize],
     rows: Rows<'a>,
+    /// The weight of each chosen row, where it is not the batch's.
+    weights: Option<&'a [f64]>,
 }
 
 impl<'a> Cells<'a> {
     /// The cells of `columns` in `rows` of `batch`.
     pub fn new(batch: &'a Batch<'a>, columns: &'a [usize], rows: Rows<'a>) -> Self {
-        Cells { batch, columns, rows }
+        Cells { batch, columns, rows, weights: None }
     }
 
     /// The number of rows.
@@ -109,9 +111,20 @@ impl<'a> Cells<'a> {
         Cells { columns: &self.columns[j..=j], ..self.clone() }
     }
 
+    /// Other rows of the same columns, by their numbers in the batch.
+    pub(crate) fn of_rows<'b>(&'b self, rows: Rows<'b>) -> Cells<'b> {
+        Cells { batch: self.batch, columns: self.columns, rows, weights: None }
+    }
+
+    /// The same cells with a weight for each row.
+    pub(crate) fn weighted_by(self, weights: &'a [f64]) -> Cells<'a> {
+        debug_assert_eq!(weights.len(), self.rows());
+        Cells { weights: Some(weights), ..self }
+    }
+
     /// Whether rows are weighted.
     pub fn weighted(&self) -> bool {
-        self.batch.weights.is_some()
+        self.weights.is_some() || self.batch.weights.is_some()
     }
 
     /// The number of row `i` in the whole input, counted from 0.
@@ -121,15 +134,17 @@ impl<'a> Cells<'a> {
 
     /// Some of these rows.
     pub fn part(&'a self, range: Range<usize>) -> Cells<'a> {
-        Cells { batch: self.batch, columns: self.columns, rows: self.rows.part(range) }
+        let weights = self.weights.map(|weights| &weights[range.clone()]);
+        Cells { batch: self.batch, columns: self.columns, rows: self.rows.part(range), weights }
     }
 
     /// Copies the rows' weights.
     pub fn read_weights(&self, out: &mut Vec<f64>) {
         out.clear();
-        match self.batch.weights {
-            Some(weights) => out.extend((0..self.rows()).map(|i| weights[self.rows.get(i)])),
-            None => out.resize(self.rows(), 1.0),
+        match (self.weights, self.batch.weights) {
+            (Some(weights), _) => out.extend_from_slice(weights),
+            (None, Some(weights)) => out.extend((0..self.rows()).map(|i| weights[self.rows.get(i)])),
+            (None, None) => out.resize(self.rows(), 1.0),
         }
     }
 

@@ -140,7 +140,10 @@ fn shape(model: &GenerativeModel) -> Shape {
     }
     match model.blocks() {
         [FittedBlock { block, .. }]
-            if columns.len() == 1 && block.discretise.is_none() && block.gaussianise.is_none() =>
+            if model.components().is_single()
+                && columns.len() == 1
+                && block.discretise.is_none()
+                && block.gaussianise.is_none() =>
         {
             match &block.family {
                 AnyFamily::Gaussian(_) => Shape::Number { positive: false },

@@ -14,6 +14,8 @@
 //! The statistic holds those of all families. Gamma and log-normal describe numbers above 0; their sums
 //! leave others out, and the sketch tells whether there are such.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::exponential_family::Sums;
@@ -27,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::explain::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, log_sum_exp};
-use crate::statistic::{Quantiles, Statistic};
+use crate::statistic::{Quantiles, Retract, Statistic};
 
 /// The most parts by which families are judged: folds are joined into so many.
 const PARTS: usize = 3;
@@ -102,7 +104,9 @@ impl Statistic for AutoStatistic {
         self.log_normal.merge(&other.log_normal)?;
         self.histogram.merge(&other.histogram)
     }
+}
 
+impl Retract for AutoStatistic {
     fn remove(&mut self, other: &Self) -> Result<()> {
         // On a copy: the last may fail when the first has been changed.
         let mut left = self.clone();
@@ -155,6 +159,10 @@ impl Density for AutoDensity {
 
     fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
         self.0.parameters(columns)
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        AutoDensity(Box::new(self.0.of_groups(groups)))
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

@@ -9,18 +9,20 @@
 //! is Laplace's rule of succession, α = ½ Jeffreys' prior, α = 0 maximum likelihood. A level that
 //! training never saw scores as one of count 0, α/(N_jc + Σ α_jl), beyond those that sum to 1.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::counts::{
     Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities, mark,
     nothing_to_estimate, refuse_unseen, relevel,
 };
-use super::{Density, Family, Names, Parameters};
+use super::{Assignment, Density, Family, Names, Parameters, for_each_group};
 use crate::data::{Cells, Column, MISSING, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// The categorical family with its hyper-parameters.
 ///
@@ -138,7 +140,9 @@ impl Statistic for LevelCounts {
         self.columns.0.iter_mut().zip(&other.columns.0).for_each(|(a, b)| add(a, b));
         Ok(())
     }
+}
 
+impl Retract for LevelCounts {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed counts", self.width(), other.width())?;
         let columns = self.columns.0.iter().zip(&other.columns.0).map(|(a, b)| differences(a, b));
@@ -233,6 +237,18 @@ impl Density for CategoricalDensity {
             }
         }
         vec![Parameters { what: "probability", rows }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let of_column = |table: &LevelTable| LevelTable {
+            levels: table.levels,
+            log_p: table.log_p[groups.start * (table.levels + 2)..groups.end * (table.levels + 2)].to_vec(),
+        };
+        CategoricalDensity {
+            classes: groups.len(),
+            columns: self.columns.iter().map(of_column).collect(),
+            unseen: self.unseen,
+        }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
@@ -351,14 +367,19 @@ impl Family for Categorical {
         observe(&mut [statistic], x, &vec![0; x.rows()], names)
     }
 
-    fn observe_mixed(
+    /// Categories are counted in the order of the rows, whatever their class.
+    fn observe_groups(
         &self,
-        statistics: &mut [&mut LevelCounts],
+        groups: &mut [&mut LevelCounts],
         x: &Cells<'_>,
-        classes: &[u32],
+        to: Assignment<'_>,
+        _: Option<&CategoricalDensity>,
         names: &[String],
-    ) -> Option<Result<()>> {
-        Some(observe(statistics, x, classes, names))
+    ) -> Result<()> {
+        match to {
+            Assignment::Hard(dealt) => observe(groups, x, dealt.groups(), names),
+            Assignment::Soft(_) => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
+        }
     }
 
     fn relevel(&self, statistic: &mut LevelCounts, maps: &[Vec<u32>]) -> Result<()> {
@@ -370,6 +391,16 @@ impl Family for Categorical {
 
     fn mark_levels(&self, statistic: &LevelCounts, j: usize, seen: &mut [bool]) {
         mark(statistic.counts(j).iter().copied(), seen);
+    }
+
+    /// Σ α ln p: the logarithm of the Dirichlet prior whose mode the probabilities are.
+    fn log_prior(&self, density: &CategoricalDensity) -> f64 {
+        let of_column = |(j, table): (usize, &LevelTable)| -> f64 {
+            let alpha = self.pseudo_counts(j, table.levels);
+            let levels = |class: usize| alpha.iter().zip(table.class(class)).filter(|(a, _)| **a > 0.0);
+            (0..density.classes).flat_map(levels).map(|(a, log_p)| a * log_p).sum()
+        };
+        density.columns.iter().enumerate().map(of_column).sum()
     }
 
     fn log_likelihood(&self, density: &CategoricalDensity, class: usize, rows: &LevelCounts) -> Option<f64> {
@@ -404,6 +435,7 @@ impl Family for Categorical {
 mod tests {
     use super::*;
     use crate::data::{Batch, Rows, UNSEEN};
+    use crate::family::Dealt;
     use crate::family::testing::{self, names, score};
     use crate::pass::{from_bytes, to_bytes};
     use proptest::prelude::*;
@@ -518,7 +550,8 @@ mod tests {
                 let all = Cells::new(&batch, &[0], Rows::Range(0..rows as usize));
                 let classes: Vec<u32> = (0..rows).map(class).collect();
                 let mut statistics: Vec<_> = mixed.iter_mut().collect();
-                family.observe_mixed(&mut statistics, &all, &classes, &names).unwrap().unwrap();
+                let dealt = Dealt::new(classes.into(), 3);
+                family.observe_groups(&mut statistics, &all, Assignment::Hard(&dealt), None, &names).unwrap();
                 for (c, mixed) in mixed.iter().enumerate() {
                     let own: Vec<u32> = (0..rows).filter(|row| class(*row) == c as u32).collect();
                     let mut alone = family.empty(1);

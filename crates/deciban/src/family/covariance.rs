@@ -81,6 +81,14 @@ impl Scaled {
         Matrix::from_fn(d, d, |i, j| inverse[(i.max(j), i.min(j))] / self.sd[i.max(j)])
     }
 
+    /// (LLᵀ)⁻¹, the inverse of the correlations.
+    pub fn correlation_precision(&self) -> Matrix {
+        let mut inverse = Matrix::identity(self.sd.len());
+        solve_lower(&self.l, false, &mut inverse);
+        solve_lower(&self.l, true, &mut inverse);
+        inverse
+    }
+
     /// Σ
     pub fn covariance(&self) -> Matrix {
         let d = self.sd.len();

@@ -26,7 +26,7 @@ use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// A family of densities of one number, with its hyper-parameters.
 pub trait ExponentialFamily: Clone + Debug + Send + Sync + 'static {
@@ -225,7 +225,9 @@ impl<E: ExponentialFamily> Statistic for Sums<E> {
         self.columns.iter_mut().zip(&other.columns).for_each(|(a, b)| a.merge::<E>(b));
         Ok(())
     }
+}
 
+impl<E: ExponentialFamily> Retract for Sums<E> {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed sums", self.width(), other.width())?;
         let without = |(j, (a, b)): (usize, (&Sum, &Sum))| {
@@ -315,6 +317,10 @@ impl<E: ExponentialFamily> Density for Independent<E> {
             columns.iter().take(self.width()).enumerate().map(|(j, c)| (c.name.clone(), values(p, j))).collect()
         };
         E::Member::PARAMETERS.iter().enumerate().map(|(p, what)| Parameters { what, rows: rows(p) }).collect()
+    }
+
+    fn of_groups(&self, groups: std::ops::Range<usize>) -> Self {
+        Independent { members: self.members[groups].to_vec() }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

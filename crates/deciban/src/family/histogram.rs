@@ -16,6 +16,8 @@
 //! A sketch tells values apart to 2⁻³⁸ of themselves or better (exactly, up to 16384 different ones);
 //! found cuts lie between what it tells apart.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Density, Family, Names, Parameters};
@@ -23,7 +25,7 @@ use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::{Quantiles, Statistic};
+use crate::statistic::{Quantiles, Retract, Statistic};
 use crate::transform::{Binning, Bins};
 
 /// The histogram family.
@@ -137,7 +139,9 @@ impl Statistic for HistogramStatistic {
         }
         self.sketches.iter_mut().zip(&other.sketches).try_for_each(|(mine, theirs)| mine.merge(theirs))
     }
+}
 
+impl Retract for HistogramStatistic {
     fn remove(&mut self, other: &Self) -> Result<()> {
         self.check(other)?;
         // On a copy: the last column may fail when the first has been changed.
@@ -260,6 +264,15 @@ impl Density for HistogramDensity {
             bins.map(|(b, bin)| (format!("{} {bin}", name.name), values(b))).collect::<Vec<_>>()
         };
         vec![Parameters { what: "probability", rows: columns.iter().zip(&self.columns).flat_map(rows).collect() }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let own = |column: &HistogramColumn| HistogramColumn {
+            bins: column.bins.clone(),
+            probabilities: column.probabilities[groups.clone()].to_vec(),
+            log_density: column.log_density[groups.clone()].to_vec(),
+        };
+        HistogramDensity { columns: self.columns.iter().map(own).collect(), classes: groups.len() }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

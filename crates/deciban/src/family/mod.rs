@@ -4,6 +4,7 @@
 //! class. To add one: write its file, implement [`Family`] and [`Density`], and add one line to
 //! the list at the end of this file.
 
+mod assignment;
 pub mod auto;
 pub mod bernoulli;
 pub mod categorical;
@@ -24,6 +25,8 @@ mod testing;
 pub mod tree;
 mod words;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Cells, Column, Tile, Value};
@@ -31,7 +34,10 @@ use crate::error::Result;
 use crate::explain::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
+
+pub(crate) use assignment::for_each_group;
+pub use assignment::{Assignment, Dealt};
 
 /// The names a fit speaks of in its errors.
 #[derive(Clone, Copy, Debug)]
@@ -47,26 +53,29 @@ pub struct Names<'a> {
 /// The shape of a block's class-conditional density.
 pub trait Family: Clone + Send + Sync {
     /// What is kept of the rows of one class.
-    type Statistic: Statistic;
+    type Statistic: Retract;
     /// The fitted densities, one per class.
     type Density: Density;
 
     /// The statistic of no rows of `width` columns.
     fn empty(&self, width: usize) -> Self::Statistic;
 
-    /// Adds rows of one class.
+    /// Adds rows of one group.
     fn observe(&self, statistic: &mut Self::Statistic, x: &Cells<'_>, names: &[String]) -> Result<()>;
 
-    /// Adds rows of several classes in one go, row `i` to `statistics[classes[i]]`; `None`, and nothing is
-    /// added, where class by class is as quick.
-    fn observe_mixed(
+    /// Adds rows to the groups they are assigned to. `at` holds the current densities of these groups,
+    /// where there are any: families that model columns jointly fill missing cells by them.
+    ///
+    /// Without a method of its own a family takes the rows of one group after the other.
+    fn observe_groups(
         &self,
-        _statistics: &mut [&mut Self::Statistic],
-        _x: &Cells<'_>,
-        _classes: &[u32],
-        _names: &[String],
-    ) -> Option<Result<()>> {
-        None
+        groups: &mut [&mut Self::Statistic],
+        x: &Cells<'_>,
+        to: Assignment<'_>,
+        _at: Option<&Self::Density>,
+        names: &[String],
+    ) -> Result<()> {
+        for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names))
     }
 
     /// About how many bytes a statistic of `width` columns takes.
@@ -95,6 +104,18 @@ pub trait Family: Clone + Send + Sync {
     /// The same family with another pseudo-count, if it has one.
     fn with_pseudo_count(self, _pseudo_count: f64) -> Self {
         self
+    }
+
+    /// A statistic to begin expectation–maximisation with, where missing cells keep [`fit`](Family::fit) from
+    /// taking this one, of the class of this name.
+    fn begin(&self, _statistic: &Self::Statistic, _class: &str, _names: &[String]) -> Result<Option<Self::Statistic>> {
+        Ok(None)
+    }
+
+    /// The logarithm of the prior of the parameters, but for a constant: expectation–maximisation never lowers
+    /// its sum with the log-likelihood.
+    fn log_prior(&self, _density: &Self::Density) -> f64 {
+        0.0
     }
 
     /// Whether [`choose`](Family::choose) has anything to settle.
@@ -130,6 +151,9 @@ pub trait Density: Stored + Send + Sync {
 
     /// The parameters in the units of the data, where `columns` are the block's.
     fn parameters(&self, columns: &[Column]) -> Vec<Parameters>;
+
+    /// The densities of some of the classes, or groups.
+    fn of_groups(&self, groups: Range<usize>) -> Self;
 
     /// Adds log p(xᵢ | class) to cell (i, class) of `out`.
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()>;
@@ -195,6 +219,9 @@ macro_rules! families {
                     _ => Err(different()),
                 }
             }
+        }
+
+        impl Retract for AnyStatistic {
             fn remove(&mut self, other: &Self) -> Result<()> {
                 #[allow(unreachable_patterns)]
                 match (self, other) {
@@ -217,21 +244,28 @@ macro_rules! families {
                     _ => Err(different()),
                 }
             }
-            fn observe_mixed(
+            fn observe_groups(
                 &self,
-                statistics: &mut [&mut AnyStatistic],
+                groups: &mut [&mut AnyStatistic],
                 x: &Cells<'_>,
-                classes: &[u32],
+                to: Assignment<'_>,
+                at: Option<&AnyDensity>,
                 names: &[String],
-            ) -> Option<Result<()>> {
+            ) -> Result<()> {
                 match self {
                     $(AnyFamily::$variant(f) => {
-                        let own = statistics.iter_mut().map(|any| match any {
-                            AnyStatistic::$variant(s) => Some(s),
+                        let own = groups.iter_mut().map(|any| match any {
+                            AnyStatistic::$variant(s) => Ok(s),
                             #[allow(unreachable_patterns)]
-                            _ => None,
+                            _ => Err(different()),
                         });
-                        f.observe_mixed(&mut own.collect::<Option<Vec<_>>>()?, x, classes, names)
+                        let at = match at {
+                            None => None,
+                            Some(AnyDensity::$variant(d)) => Some(d),
+                            #[allow(unreachable_patterns)]
+                            Some(_) => return Err(different()),
+                        };
+                        f.observe_groups(&mut own.collect::<Result<Vec<_>>>()?, x, to, at, names)
                     })*
                 }
             }
@@ -272,6 +306,22 @@ macro_rules! families {
                     })*
                 }
             }
+            fn begin(&self, statistic: &AnyStatistic, class: &str, names: &[String]) -> Result<Option<AnyStatistic>> {
+                #[allow(unreachable_patterns)]
+                match (self, statistic) {
+                    $((AnyFamily::$variant(f), AnyStatistic::$variant(s)) => {
+                        Ok(f.begin(s, class, names)?.map(AnyStatistic::$variant))
+                    })*
+                    _ => Err(different()),
+                }
+            }
+            fn log_prior(&self, density: &AnyDensity) -> f64 {
+                #[allow(unreachable_patterns)]
+                match (self, density) {
+                    $((AnyFamily::$variant(f), AnyDensity::$variant(d)) => f.log_prior(d),)*
+                    _ => 0.0,
+                }
+            }
             fn log_likelihood(&self, density: &AnyDensity, class: usize, rows: &AnyStatistic) -> Option<f64> {
                 #[allow(unreachable_patterns)]
                 match (self, density, rows) {
@@ -297,6 +347,9 @@ macro_rules! families {
             }
             fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
                 match self { $(AnyDensity::$variant(d) => d.parameters(columns)),* }
+            }
+            fn of_groups(&self, groups: Range<usize>) -> Self {
+                match self { $(AnyDensity::$variant(d) => AnyDensity::$variant(d.of_groups(groups))),* }
             }
             fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
                 match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }

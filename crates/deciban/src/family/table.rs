@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ use crate::data::{Cells, Column, MISSING, Tile, Value};
 use crate::error::{Error, Result, list};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, hash};
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// Tables of more cells are refused: hardly any of them would be seen in training.
 pub const MOST_CELLS: usize = 1_000_000;
@@ -160,7 +161,9 @@ impl Statistic for JointCounts {
         }
         Ok(())
     }
+}
 
+impl Retract for JointCounts {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed table", self.levels.len(), other.levels.len())?;
         let mut left = self.clone();
@@ -327,6 +330,21 @@ impl Density for TableDensity {
             rows.push(("each other combination".into(), values(0)));
         }
         vec![Parameters { what: "probability", rows }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let own = |cells: &[f64]| {
+            let places = cells.chunks_exact(self.log_total.len());
+            places.flat_map(|place| place[groups.clone()].to_vec()).collect()
+        };
+        TableDensity {
+            weights: own(&self.weights),
+            log_p: own(&self.log_p),
+            log_total: self.log_total[groups.clone()].to_vec(),
+            levels: self.levels.clone(),
+            places: self.places.clone(),
+            ..*self
+        }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

@@ -9,7 +9,7 @@ use super::{Density, Family, Names};
 use crate::data::{Batch, Cells, MISSING, Rows, Tile, Value};
 use crate::error::Result;
 use crate::numerics::Random;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// Names for columns, with classes k0, k1, ...
 pub fn names<'a>(columns: &[&str], levels: &'a [usize]) -> Names<'a> {

@@ -16,6 +16,8 @@
 //! Missing cells are summed out along the tree, children first. A level that training never saw has
 //! p = α/(N_c + α L_j) of its column; as a parent it says nothing, so its children follow p(x_j | c).
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::categorical::log_probabilities_of;
@@ -28,7 +30,7 @@ use crate::data::{Cells, Column, MISSING, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// Pair tables of more cells in all (128 MB a class) are refused.
 const MOST_PAIR_CELLS: usize = 1 << 24;
@@ -143,7 +145,9 @@ impl Statistic for PairCounts {
         self.pairs.0.iter_mut().zip(&other.pairs.0).for_each(|(a, b)| add(a, b));
         Ok(())
     }
+}
 
+impl Retract for PairCounts {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed pair counts", self.width(), other.width())?;
         let mine = self.grown(&other.levels());
@@ -305,6 +309,20 @@ impl Density for TreeDensity {
             }
         }
         vec![Parameters { what: "mutual information in nats", rows: tree }, Parameters { what: "probability", rows }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let own = |table: &Conditional| Conditional {
+            log_p: table.log_p[groups.start * table.cells..groups.end * table.cells].to_vec(),
+            ..*table
+        };
+        TreeDensity {
+            classes: groups.len(),
+            tables: self.tables.iter().map(own).collect(),
+            levels: self.levels.clone(),
+            edges: self.edges.clone(),
+            unseen: self.unseen,
+        }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

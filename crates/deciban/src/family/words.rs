@@ -280,9 +280,9 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::data::{Batch, Rows, Sparse};
-    use crate::family::Family;
     use crate::family::bernoulli::Bernoulli;
     use crate::family::multinomial::Multinomial;
+    use crate::family::{Assignment, Dealt, Family};
 
     /// Counts and rows of each word, straight and through the tally.
     fn both_ways(rows: &[(Vec<u32>, Vec<f64>)], f: impl Fn(f64) -> f64) -> Vec<[f64; 2]> {
@@ -341,8 +341,8 @@ mod tests {
         let of_rows: Vec<u32> = (0..rows).map(class).collect();
         let mut statistics: Vec<_> = mixed.iter_mut().collect();
         let all = Cells::new(batch, &[0], Rows::Range(0..rows as usize));
-        let observed = family.observe_mixed(&mut statistics, &all, &of_rows, &names);
-        assert!(observed.expect("texts of few words").is_ok());
+        let dealt = Dealt::new(of_rows.into(), 3);
+        family.observe_groups(&mut statistics, &all, Assignment::Hard(&dealt), None, &names).unwrap();
         assert_eq!(mixed, alone);
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
 use crate::error::{Error, Result};
-use crate::family::{AnyFamily, AnyStatistic, Family};
+use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Assignment, Density, Family};
 use crate::file::{Archive, Stored};
 use crate::transform::{Discretise, Gaussianise};
 
@@ -105,19 +105,40 @@ impl Block {
         self.columns.iter().enumerate().map(seen).collect()
     }
 
-    /// Adds rows of several groups in one go, if the family can: the `i`th to `statistics[groups[i]]`.
-    pub(super) fn observe_mixed(
+    /// About how many bytes a statistic of it takes.
+    pub(super) fn size(&self) -> usize {
+        self.family.size(self.columns.len())
+    }
+
+    /// Adds the chosen rows to the groups they are assigned to; `at` holds the current densities of these.
+    pub(super) fn observe(
         &self,
-        statistics: &mut [&mut AnyStatistic],
+        groups: &mut [&mut AnyStatistic],
         batch: &Batch<'_>,
         rows: Rows<'_>,
-        groups: &[u32],
-    ) -> Option<Result<()>> {
-        if self.gaussianise.is_some() || self.discretise.is_some() {
-            return None;
-        }
-        let cells = Cells::new(batch, &self.columns, rows);
-        self.family.observe_mixed(statistics, &cells, groups, &self.names)
+        to: Assignment<'_>,
+        at: Option<&AnyDensity>,
+    ) -> Result<()> {
+        self.with_cells(batch, rows, |cells, _| self.family.observe_groups(groups, cells, to, at, &self.names))
+    }
+
+    /// Adds log p(x | group) of the chosen rows, in the units of the data.
+    pub(crate) fn add_log_density(
+        &self,
+        density: &AnyDensity,
+        batch: &Batch<'_>,
+        rows: Rows<'_>,
+        out: &mut Tile,
+    ) -> Result<()> {
+        self.with_cells(batch, rows, |cells, log_jacobian| {
+            density.add_log_density(cells, &self.names, out)?;
+            if !log_jacobian.is_empty() {
+                for group in 0..out.width() {
+                    out.column_mut(group).iter_mut().zip(log_jacobian).for_each(|(s, j)| *s += j);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Runs `body` on the block's cells in the chosen rows, gaussianised or discretised if the block is so. The

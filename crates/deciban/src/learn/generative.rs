@@ -1,8 +1,9 @@
 //! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
-use super::{About, Block, Classifier, Learner, Statistics, Summarise, evidence_of, score_in_tiles};
-use crate::data::{Batch, Column, Kind, Rows, Schema, Tile, Value};
+use super::em::{self, Convergence};
+use super::{About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, evidence_of, score_in_tiles};
+use crate::data::{Batch, Column, Kind, Profile, Rows, Schema, Tile, Value};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -23,7 +24,12 @@ pub struct Generative {
     bins: Option<Binning>,
     cuts: Vec<(String, Vec<f64>)>,
     folds: usize,
-    seed: u64,
+    pub(super) seed: u64,
+    pub(super) components: Count,
+    pub(super) unlabelled: f64,
+    pub(super) iterations: usize,
+    /// `None` for what suits the model.
+    pub(super) tolerance: Option<f64>,
 }
 
 impl Generative {
@@ -46,7 +52,48 @@ impl Generative {
 
     /// Blocks as [`blocks`](super::blocks) makes them.
     pub fn of_blocks(blocks: Vec<Block>) -> Self {
-        Generative { blocks, gaussianise: false, bins: None, cuts: Vec::new(), folds: 1, seed: 0 }
+        Generative {
+            blocks,
+            gaussianise: false,
+            bins: None,
+            cuts: Vec::new(),
+            folds: 1,
+            seed: 0,
+            components: Count::default(),
+            unlabelled: 0.0,
+            iterations: 300,
+            tolerance: None,
+        }
+    }
+
+    /// So many components in each class, each with densities of its own: p(x | class) = Σ_k π_k p_k(x).
+    pub fn components(mut self, components: Count) -> Result<Self> {
+        if components == Count::Fixed(0) {
+            return Err(Error::parameter("components", "give at least 1"));
+        }
+        self.components = components;
+        Ok(self)
+    }
+
+    /// Rows without a label are learned from too, each as much as `weight` labelled ones; 0 leaves them out.
+    pub fn unlabelled(mut self, weight: f64) -> Result<Self> {
+        if !(weight >= 0.0 && weight.is_finite()) {
+            return Err(Error::parameter("unlabelled_weight", "give a number of at least 0"));
+        }
+        self.unlabelled = weight;
+        Ok(self)
+    }
+
+    /// Ends expectation–maximisation after so many steps, or when a step gains less than `tolerance` in
+    /// log-likelihood per row.
+    pub fn until(mut self, iterations: usize, tolerance: f64) -> Self {
+        (self.iterations, self.tolerance) = (iterations, Some(tolerance));
+        self
+    }
+
+    /// The same learner of other blocks.
+    pub(super) fn with_blocks(self, blocks: Vec<Block>) -> Self {
+        Generative { blocks, ..self }
     }
 
     /// Cuts the numbers of each block into bins first, at the price of one more pass.
@@ -75,9 +122,12 @@ impl Generative {
         self
     }
 
-    /// Whether more than one pass over the rows is needed.
-    pub fn needs_two_passes(&self) -> bool {
-        self.gaussianise || self.bins.is_some()
+    /// Whether more than one pass over the rows is needed, where these are like the rows of the profiles.
+    pub fn needs_two_passes(&self, profiles: &[Profile]) -> bool {
+        let is_gapped = |&c: &usize| profiles.get(c).is_some_and(|profile| profile.cells < profile.rows);
+        let fills = |block: &Block| matches!(&block.family, AnyFamily::Gaussian(family) if family.needs_full());
+        let gaps = self.blocks.iter().any(|block| fills(block) && block.columns.iter().any(is_gapped));
+        self.gaussianise || self.bins.is_some() || self.iterates() || gaps
     }
 
     /// The blocks, as they are before a pass.
@@ -88,7 +138,12 @@ impl Generative {
     /// Whether one pass over rows of these columns is enough: nothing is mapped or cut into bins first.
     pub fn is_one_pass(&self, columns: &[Column]) -> bool {
         let is_cut = |block: &Block| block.columns.iter().any(|&c| columns.get(c).is_some_and(Column::is_numeric));
-        !self.gaussianise && (self.bins.is_none() || !self.blocks.iter().any(is_cut))
+        !self.iterates() && !self.gaussianise && (self.bins.is_none() || !self.blocks.iter().any(is_cut))
+    }
+
+    /// Whether it learns in several passes, whatever the rows are.
+    pub fn iterates(&self) -> bool {
+        self.components != Count::Fixed(1) || self.unlabelled > 0.0
     }
 
     /// The passes: what [`fit`](Generative::fit) needs of the rows.
@@ -111,8 +166,30 @@ impl Generative {
         Statistics::collect(Summarise { blocks, folds, seed: self.seed }, engine)
     }
 
+    /// Whether the model is learned from the rows, pass after pass, and not from these statistics of them alone:
+    /// it has several components or learns from rows without a label, or cells are missing in columns that are
+    /// modelled jointly.
+    pub fn needs_rows(&self, statistics: &Statistics) -> Result<bool> {
+        if self.iterates() {
+            return Ok(true);
+        }
+        let (classes, summary) = (statistics.schema().classes(), statistics.summary());
+        for (b, block) in self.blocks.iter().enumerate() {
+            for (class, statistic) in summary.block(b)?.iter().enumerate() {
+                if block.family.begin(statistic, &classes[class], &block.names)?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// The model, from statistics alone; their families give way to this learner's.
     pub fn fit(&self, statistics: &Statistics) -> Result<GenerativeModel> {
+        if self.iterates() {
+            let option = if self.components == Count::default() { "unlabelled_weight" } else { "components" };
+            return Err(Error::parameter(option, "such a model is learned from rows, not from statistics"));
+        }
         let (schema, summary) = (statistics.schema(), statistics.summary());
         check_classes(schema, &summary.rows(), &summary.weights())?;
         Error::check_shape("blocks of the statistics", self.blocks.len(), statistics.blocks().len())?;
@@ -129,7 +206,8 @@ impl Generative {
             blocks.push(FittedBlock { block: Block { family, ..given.clone() }, density });
         }
         let about = About::new(schema.clone(), Prior::from_weights(&summary.weights())?);
-        Ok(GenerativeModel { about, rows: summary.rows(), blocks })
+        let components = Components::single(schema.classes().len());
+        Ok(GenerativeModel::new(about, summary.rows(), blocks, components))
     }
 }
 
@@ -162,7 +240,11 @@ fn find_bins(
 impl Learner for Generative {
     type Model = GenerativeModel;
     fn learn(&self, engine: &impl Engine) -> Result<GenerativeModel> {
-        self.fit(&self.statistics(engine)?)
+        let statistics = self.statistics(engine)?;
+        match self.needs_rows(&statistics)? {
+            true => em::learn(self, statistics, engine),
+            false => self.fit(&statistics),
+        }
     }
 }
 
@@ -203,9 +285,29 @@ pub struct GenerativeModel {
     about: About,
     rows: Vec<f64>,
     blocks: Vec<FittedBlock>,
+    components: Components,
+    convergence: Option<Convergence>,
 }
 
 impl GenerativeModel {
+    pub(super) fn new(about: About, rows: Vec<f64>, blocks: Vec<FittedBlock>, components: Components) -> Self {
+        GenerativeModel { about, rows, blocks, components, convergence: None }
+    }
+
+    pub(super) fn with_convergence(self, convergence: Convergence) -> Self {
+        GenerativeModel { convergence: Some(convergence), ..self }
+    }
+
+    /// The components of its classes; the densities of the blocks are those of these groups.
+    pub fn components(&self) -> &Components {
+        &self.components
+    }
+
+    /// How expectation–maximisation came to it, where that was needed.
+    pub fn convergence(&self) -> Option<&Convergence> {
+        self.convergence.as_ref()
+    }
+
     /// The blocks.
     pub fn blocks(&self) -> &[FittedBlock] {
         &self.blocks
@@ -221,6 +323,10 @@ impl GenerativeModel {
     /// After `--pca` or `--lda` the row lies in the subspace that the model knows.
     pub fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let mut row = vec![Value::Number(f64::NAN); self.schema().columns().len()];
+        let weights: Vec<f64> = self.components.log_weights(class).iter().map(|w| w.exp()).collect();
+        // A plain class draws nothing, so that streams of random numbers stay as they were.
+        let component = if weights.len() > 1 { random.pick(&weights) } else { 0 };
+        let class = self.components.of_class(class).start + component;
         for FittedBlock { block, density } in &self.blocks {
             let values = density.sample(class, random)?;
             for (j, (&column, value)) in block.columns.iter().zip(values).enumerate() {
@@ -262,26 +368,41 @@ impl GenerativeModel {
         out: &mut [f64],
     ) -> Result<()> {
         let classes = self.schema().classes().len();
-        let mut scores = Tile::default();
-        scores.resize(rows.len(), classes);
-        scores.data_mut().fill(0.0);
-        for FittedBlock { block, density } in self.blocks.iter().filter(|block| takes(block)) {
-            block.with_cells(x, Rows::Range(rows.clone()), |cells, log_jacobian| {
-                density.add_log_density(cells, &block.names, &mut scores)?;
-                if !log_jacobian.is_empty() {
-                    for class in 0..classes {
-                        scores.column_mut(class).iter_mut().zip(log_jacobian).for_each(|(s, j)| *s += j);
-                    }
+        let scores = self.group_scores(takes, x, Rows::Range(rows))?;
+        if self.components.is_single() {
+            for class in 0..classes {
+                for (i, s) in scores.column(class).iter().enumerate() {
+                    out[i * classes + class] = *s;
                 }
-                Ok(())
-            })?;
+            }
+            return Ok(());
         }
+        let mut own = Tile::default();
         for class in 0..classes {
-            for (i, s) in scores.column(class).iter().enumerate() {
-                out[i * classes + class] = *s;
+            let groups = self.components.of_class(class);
+            own.resize(scores.rows(), groups.len());
+            groups.clone().enumerate().for_each(|(k, group)| own.column_mut(k).copy_from_slice(scores.column(group)));
+            for (i, s) in self.components.share(class, &mut own).into_iter().enumerate() {
+                out[i * classes + class] = s;
             }
         }
         Ok(())
+    }
+
+    /// log p(x | group) of some rows by some of the blocks.
+    pub(crate) fn group_scores(
+        &self,
+        takes: impl Fn(&FittedBlock) -> bool,
+        x: &Batch<'_>,
+        rows: Rows<'_>,
+    ) -> Result<Tile> {
+        let mut scores = Tile::default();
+        scores.resize(rows.len(), self.components.groups());
+        scores.data_mut().fill(0.0);
+        for FittedBlock { block, density } in self.blocks.iter().filter(|block| takes(block)) {
+            block.add_log_density(density, x, rows.clone(), &mut scores)?;
+        }
+        Ok(scores)
     }
 }
 
@@ -308,6 +429,14 @@ impl Stored for GenerativeModel {
         self.about.store(archive, name)?;
         archive.put(&format!("{name}.rows"), &[self.rows.len()], &self.rows)?;
         archive.put_json(&format!("{name}.blocks"), &self.blocks.len())?;
+        if !self.components.is_single() {
+            self.components.store(archive, &format!("{name}.components"))?;
+        }
+        if let Some(convergence) = &self.convergence {
+            let Convergence { path, log_likelihood, converged } = convergence;
+            archive.put_json(&format!("{name}.em"), &(path.len(), log_likelihood, converged))?;
+            archive.put(&format!("{name}.path"), &[path.len()], path)?;
+        }
         for (b, FittedBlock { block, density }) in self.blocks.iter().enumerate() {
             block.store(archive, &format!("{name}.block{b}"))?;
             density.store(archive, &format!("{name}.density{b}"))?;
@@ -320,11 +449,16 @@ impl Stored for GenerativeModel {
         let (schema, classes) = (about.schema(), about.schema().classes().len());
         let rows = archive.finite(&format!("{name}.rows"), &[classes])?.to_vec();
         let count: usize = archive.json(&format!("{name}.blocks"))?;
+        let components = match archive.has(&format!("{name}.components.log_weights")) {
+            true => Components::load(archive, &format!("{name}.components"))?,
+            false => Components::single(classes),
+        };
         let mut blocks = Vec::new();
         for b in 0..count {
             let block = Block::load(archive, &format!("{name}.block{b}"))?;
             let density = AnyDensity::load(archive, &format!("{name}.density{b}"))?;
-            let fits = density.classes() == classes
+            let fits = density.classes() == components.groups()
+                && components.classes() == classes
                 && density.width() == block.columns.len()
                 && block.columns.iter().all(|&c| c < schema.columns().len());
             if !fits || classes == 0 {
@@ -332,6 +466,29 @@ impl Stored for GenerativeModel {
             }
             blocks.push(FittedBlock { block, density });
         }
-        Ok(GenerativeModel { about, rows, blocks })
+        let convergence = match archive.json_if_any::<(usize, f64, bool)>(&format!("{name}.em"))? {
+            Some((steps, log_likelihood, converged)) => {
+                let path = archive.finite(&format!("{name}.path"), &[steps])?.to_vec();
+                Some(Convergence { path, log_likelihood, converged })
+            }
+            None => None,
+        };
+        Ok(GenerativeModel { about, rows, blocks, components, convergence })
+    }
+}
+
+impl Stored for FittedBlock {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        self.block.store(archive, &format!("{name}.block"))?;
+        self.density.store(archive, &format!("{name}.density"))
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let block = Block::load(archive, &format!("{name}.block"))?;
+        let density = AnyDensity::load(archive, &format!("{name}.density"))?;
+        match density.width() == block.columns.len() {
+            true => Ok(FittedBlock { block, density }),
+            false => Err(archive.damaged(&format!("`{name}` has densities of other columns"))),
+        }
     }
 }

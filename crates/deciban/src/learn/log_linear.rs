@@ -31,6 +31,12 @@ impl GenerativeModel {
     /// an error where evidence is not linear in features.
     pub fn log_linear(&self) -> Result<LogLinear> {
         let classes = self.schema().classes().len();
+        if !self.components().is_single() {
+            return Err(Error::parameter(
+                "as=logistic",
+                "a class of several components is not linear: give §components=1",
+            ));
+        }
         let mut all = LogLinear { weights: Vec::new(), constants: vec![0.0; classes] };
         for block in self.blocks() {
             all.add(block, &block.block.seen_columns(self.schema().columns()))?;

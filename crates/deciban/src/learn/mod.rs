@@ -6,18 +6,26 @@
 mod about;
 mod block;
 pub mod blocks;
+mod components;
+mod em;
+mod expect;
 mod generative;
 mod least_squares;
 mod log_linear;
 mod logistic;
 mod noisy_or;
 pub mod options;
+mod project;
+mod start;
 mod statistics;
 mod summary;
 
 pub use about::About;
 pub use block::Block;
 pub use blocks::NaiveBayes;
+pub use components::{Components, Count};
+pub use em::Convergence;
+pub use expect::Expect;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
@@ -26,6 +34,8 @@ pub(crate) use logistic::solve;
 pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Scale, Solver};
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use options::{Options, Seen};
+pub use project::Project;
+pub use start::{Cluster, Sample};
 pub use statistics::Statistics;
 pub use summary::{Summarise, Summary};
 

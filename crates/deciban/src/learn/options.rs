@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks};
+use super::{Block, Count, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks};
 use crate::data::{Column, Profile};
 use crate::error::{Error, Result};
 use crate::family::counts::Unseen;
@@ -38,7 +38,10 @@ const GAUSSIAN: Group = &[
     "gaussianise",
     "pca",
     "lda",
+    "prior_rows",
 ];
+/// Classes of several components, and rows without a label: generative models.
+const EM: Group = &["components", "unlabelled_weight"];
 /// Folds settle what is left open, and calibrations of any model.
 const FOLDS: Group = &["folds", "seed"];
 const PSEUDO_COUNT: Group = &["pseudo_count"];
@@ -57,12 +60,12 @@ pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_w
 pub const MODELS: &[(&str, &[Group])] = &[
     // Options of one model choose it.
     ("auto", &[]),
-    ("gaussian", &[GAUSSIAN, FOLDS]),
-    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS]),
-    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS]),
-    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS]),
-    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
-    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS]),
+    ("gaussian", &[GAUSSIAN, FOLDS, EM]),
+    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS, EM]),
+    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS, EM]),
+    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS, EM]),
+    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
+    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
     ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
     ("probit", &[WEIGHTS, FOLDS, TEXTS]),
     ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
@@ -104,6 +107,12 @@ pub struct Options {
     pub pca: Option<usize>,
     /// Leading discriminant directions to keep.
     pub lda: Option<usize>,
+    /// How many rows the prior of covariances weighs.
+    pub prior_rows: Option<f64>,
+    /// The number of components of each class.
+    pub components: Count,
+    /// How much a row without a label counts.
+    pub unlabelled_weight: f64,
     /// Folds by which what is left open is settled.
     pub folds: Option<usize>,
     /// The seed of everything random.
@@ -148,6 +157,9 @@ impl Default for Options {
             gaussianise: false,
             pca: None,
             lda: None,
+            prior_rows: None,
+            components: Count::default(),
+            unlabelled_weight: 0.0,
             folds: None,
             seed: 0,
             pseudo_count: 1.0,
@@ -306,6 +318,7 @@ impl Options {
                 return Err(Error::parameter("model", format!("there is no `{model}`, only {}", names.join(", "))));
             }
         };
+        let learner = learner.components(self.components)?.unlabelled(self.unlabelled_weight)?;
         Ok(learner.folds(self.open_folds()?, self.seed))
     }
 
@@ -324,6 +337,8 @@ impl Options {
             pooling: self.pooling,
             sparse_precision: self.sparse_precision,
             steps,
+            prior_rows: self.prior_rows,
+            settled: None,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// What a pass over labelled rows left, with the names of columns and classes.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use super::Block;
 use crate::data::{Batch, Rows, View};
 use crate::error::{Error, Result};
 use crate::family::counts::{MOST_LEVELS, Ragged, add, mark, relevel};
-use crate::family::{AnyStatistic, Family};
+use crate::family::{AnyStatistic, Assignment, Dealt, Family};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
 use crate::pass::Pass;
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// The pass that fills a [`Summary`].
 #[derive(Clone, Debug)]
@@ -46,8 +46,7 @@ impl Stored for Summarise {
 
 impl Summarise {
     fn empty_group(&self) -> Group {
-        let blocks = self.blocks.iter().map(|block| block.family.empty(block.columns.len())).collect();
-        Group { rows: 0.0, weight: 0.0, blocks }
+        Group::empty(&self.blocks)
     }
 
     fn fold(&self, batch: &Batch<'_>, row: usize) -> usize {
@@ -126,7 +125,7 @@ impl Pass for Summarise {
 
     fn size(&self) -> usize {
         // A handful of classes: how many there are is not known before the rows are read.
-        let per_class: usize = self.blocks.iter().map(|block| block.family.size(block.columns.len())).sum();
+        let per_class: usize = self.blocks.iter().map(Block::size).sum();
         per_class * self.folds * 8
     }
 
@@ -145,53 +144,22 @@ impl Pass for Summarise {
         while summary.groups.len() < most * self.folds {
             summary.groups.push(self.empty_group());
         }
-        let mut sizes = vec![0; summary.groups.len()];
-        groups.iter().for_each(|&g| sizes[g as usize] += 1);
-        for (group, &size) in summary.groups.iter_mut().zip(&sizes) {
+        let dealt = Dealt::new(groups, summary.groups.len());
+        for (group, &size) in summary.groups.iter_mut().zip(dealt.sizes()) {
             group.rows += size as f64;
             group.weight += if batch.row_weights().is_none() { size as f64 } else { 0.0 };
         }
         if let Some(weights) = batch.row_weights() {
-            let weighed = groups.iter().enumerate();
+            let weighed = dealt.groups().iter().enumerate();
             weighed.for_each(|(i, &g)| summary.groups[g as usize].weight += weights[rows.get(i)]);
         }
         self.count_hidden(summary, batch, &rows);
-        let mut sorted = None;
         for (b, block) in self.blocks.iter().enumerate() {
             let mut statistics: Vec<_> = summary.groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
-            if let Some(observed) = block.observe_mixed(&mut statistics, batch, rows.clone(), &groups) {
-                observed?;
-                continue;
-            }
-            let sorted: &Vec<u32> = sorted.get_or_insert_with(|| sort_by_group(&rows, &groups, &sizes));
-            let mut rest = &sorted[..];
-            for (statistic, &size) in statistics.into_iter().zip(&sizes).filter(|(_, size)| **size > 0) {
-                let rows;
-                (rows, rest) = rest.split_at(size);
-                block.with_cells(batch, Rows::Index(rows), |cells, _| {
-                    block.family.observe(statistic, cells, &block.names)
-                })?;
-            }
+            block.observe(&mut statistics, batch, rows.clone(), Assignment::Hard(&dealt), None)?;
         }
         Ok(())
     }
-}
-
-/// The rows of the first group in their order, then those of the next; `sizes` says how many each has.
-fn sort_by_group(rows: &Rows<'_>, group_of: &[u32], sizes: &[usize]) -> Vec<u32> {
-    let starts = sizes.iter().scan(0, |next, size| {
-        let start = *next;
-        *next += size;
-        Some(start)
-    });
-    let mut next: Vec<usize> = starts.collect();
-    let mut sorted = vec![0; rows.len()];
-    for (i, &group) in group_of.iter().enumerate() {
-        let place = &mut next[group as usize];
-        sorted[*place] = rows.get(i) as u32;
-        *place += 1;
-    }
-    sorted
 }
 
 /// The statistics of every block for every class and fold.
@@ -204,15 +172,26 @@ pub struct Summary {
     hidden: Ragged,
 }
 
+/// What is kept of the rows of one group.
 #[derive(Clone, Debug)]
-struct Group {
-    rows: f64,
-    weight: f64,
-    blocks: Vec<AnyStatistic>,
+pub(super) struct Group {
+    /// How many there are; shares of rows count as such.
+    pub rows: f64,
+    /// Their weight.
+    pub weight: f64,
+    /// A statistic for each block.
+    pub blocks: Vec<AnyStatistic>,
 }
 
 impl Group {
-    fn merge(&mut self, other: &Group) -> Result<()> {
+    /// The group of no rows.
+    pub fn empty(blocks: &[Block]) -> Self {
+        let blocks = blocks.iter().map(|block| block.family.empty(block.columns.len())).collect();
+        Group { rows: 0.0, weight: 0.0, blocks }
+    }
+
+    /// Adds the rows of another group.
+    pub fn merge(&mut self, other: &Group) -> Result<()> {
         Error::check_shape("blocks of the merged statistics", self.blocks.len(), other.blocks.len())?;
         for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
             a.merge(b)?;
@@ -220,6 +199,20 @@ impl Group {
         self.rows += other.rows;
         self.weight += other.weight;
         Ok(())
+    }
+}
+
+impl Stored for Group {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(&format!("{name}.shape"), &(self.rows, self.weight, self.blocks.len()))?;
+        let blocks = self.blocks.iter().enumerate();
+        blocks.into_iter().try_for_each(|(b, block)| block.store(archive, &format!("{name}.block{b}")))
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (rows, weight, blocks): (f64, f64, usize) = archive.json(&format!("{name}.shape"))?;
+        let block = |b: usize| AnyStatistic::load(archive, &format!("{name}.block{b}"));
+        Ok(Group { rows, weight, blocks: (0..blocks).map(block).collect::<Result<_>>()? })
     }
 }
 
@@ -359,7 +352,9 @@ impl Statistic for Summary {
         self.hidden.0.iter_mut().zip(&other.hidden.0).for_each(|(a, b)| add(a, b));
         Ok(())
     }
+}
 
+impl Retract for Summary {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("folds of the removed statistics", self.folds, other.folds)?;
         let mut left = self.clone();

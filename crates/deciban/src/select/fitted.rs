@@ -154,14 +154,21 @@ pub fn fit(
     }
     let mut fits = closed_form(candidates, shared, statistics, &weights, &present)?;
     for (c, candidate) in candidates.iter().enumerate() {
-        if shared.places[c].is_some() || matches!(candidate.recipe, Recipe::Logistic(_)) {
+        let failed_by_gaps = match (&candidate.recipe, &shared.places[c]) {
+            (Recipe::Generative(learner), Some(places)) if fits.failures[c].is_some() => {
+                learner.needs_rows(&statistics.select(places)).unwrap_or(false)
+            }
+            _ => false,
+        };
+        if shared.places[c].is_some() && !failed_by_gaps || matches!(candidate.recipe, Recipe::Logistic(_)) {
             continue;
         }
+        fits.failures[c] = None;
         let started = Instant::now();
         for (held, models) in fits.folds.iter_mut().enumerate() {
             let view = Folded::new(engine, View::without(folds, held, &present[held]));
             match candidate.learn(&view) {
-                Ok(Model::Generative(model)) => {
+                Ok(Model::Generative(model)) if model.components().is_single() => {
                     let first = models.blocks.len();
                     models.blocks.extend(model.blocks().iter().cloned());
                     models.candidates[c] = Scorer::Blocks((first..models.blocks.len()).collect());

@@ -202,10 +202,6 @@ impl Statistic for Draws {
         }
         Ok(())
     }
-
-    fn remove(&mut self, _: &Self) -> Result<()> {
-        Err(Error::Cancellation("drawn folds cannot be taken back: draw them anew".into()))
-    }
 }
 
 impl Stored for Draw {
@@ -272,15 +268,6 @@ impl Counts {
 impl Statistic for Counts {
     fn merge(&mut self, other: &Self) -> Result<()> {
         other.0.iter().enumerate().for_each(|(code, rows)| self.add(code, *rows));
-        Ok(())
-    }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        let fits = other.0.len() <= self.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a >= b);
-        match fits {
-            true => self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a -= b),
-            false => return Err(Error::Cancellation("cannot remove rows of a group: they were never added".into())),
-        }
         Ok(())
     }
 }

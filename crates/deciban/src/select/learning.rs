@@ -122,7 +122,7 @@ impl Part {
             let mut of = FoldModels { classes, prior, blocks: Vec::new(), candidates: Vec::new(), banks: Vec::new() };
             for (candidate, lives) in candidates.iter().zip(&mut lives) {
                 let scorer = match lives.then(|| candidate.learn(&view)) {
-                    Some(Ok(Model::Generative(model))) => {
+                    Some(Ok(Model::Generative(model))) if model.components().is_single() => {
                         let first = of.blocks.len();
                         of.blocks.extend(model.blocks().iter().cloned());
                         Scorer::Blocks((first..of.blocks.len()).collect())

@@ -13,7 +13,7 @@ use crate::file::{Archive, Stored};
 use crate::learn::{Block, Statistics};
 use crate::pass::Pass;
 use crate::posterior::Prior;
-use crate::statistic::Statistic;
+use crate::statistic::Retract;
 
 /// The pass that scores each row by the fit of the others.
 #[derive(Clone, Debug)]

@@ -335,8 +335,4 @@ impl Statistic for Scored {
         mine.evidence.iter_mut().zip(&theirs.evidence).for_each(|(a, b)| a.extend(b));
         Ok(())
     }
-
-    fn remove(&mut self, _: &Self) -> Result<()> {
-        Err(Error::Cancellation("scores of single rows cannot be taken back: score the other rows anew".into()))
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, sum, two_sum};
 use super::row_buffer::RowBuffer;
-use super::{Moments, Statistic};
+use super::{Moments, Retract, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -158,7 +158,9 @@ impl Statistic for ColumnMoments {
         }
         Ok(())
     }
+}
 
+impl Retract for ColumnMoments {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed moments", self.width(), other.width())?;
         let mut left = self.clone();

@@ -17,10 +17,14 @@ use crate::file::Stored;
 /// An additive summary of rows.
 ///
 /// `merge` is associative and commutative up to rounding, and merging with an empty statistic
-/// gives the other side back exactly. `remove` undoes `merge`.
+/// gives the other side back exactly.
 pub trait Statistic: Stored + Clone + Send + Sync + 'static {
     /// Adds the rows that `other` has seen.
     fn merge(&mut self, other: &Self) -> Result<()>;
+}
+
+/// A statistic from which rows can be taken away again: `remove` undoes `merge`.
+pub trait Retract: Statistic {
     /// Takes away the rows that `other` has seen; all of them must be in `self`.
     /// After an error `self` is as it was.
     fn remove(&mut self, other: &Self) -> Result<()>;

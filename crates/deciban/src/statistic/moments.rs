@@ -10,7 +10,7 @@
 //! lose the digits that S needs. [`ColumnMoments`](super::ColumnMoments) keep
 //! only the diagonal of the scatter.
 
-use super::{RowBuffer, Statistic};
+use super::{Retract, RowBuffer, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -132,6 +132,11 @@ impl Moments {
         Ok(())
     }
 
+    /// S ← S + C, given by their lower triangles: what rows scatter beyond the numbers they were filled with.
+    pub(crate) fn add_scatter(&mut self, c: &Matrix) {
+        self.scatter.data_mut().iter_mut().zip(c.data()).for_each(|(s, c)| *s += c);
+    }
+
     /// Moves weight and mean as in a merge, and adds (w_a w_b / w) δδᵀ to the scatter.
     fn join(&mut self, weight: f64, mean: &[f64], low: &[f64]) {
         let total = self.weight + weight;
@@ -243,7 +248,9 @@ impl Statistic for Moments {
         self.join(other.weight, &other.mean, &other.low);
         Ok(())
     }
+}
 
+impl Retract for Moments {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed moments", self.width(), other.width())?;
         let Some(rest) = remaining(self.rows, self.weight, other.rows, other.weight)? else {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Statistic;
+use super::{Retract, Statistic};
 use crate::data::{Batch, Cells, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -273,7 +273,9 @@ impl Statistic for Quantiles {
         self.add(&other.at(shift));
         Ok(())
     }
+}
 
+impl Retract for Quantiles {
     /// Undoes a merge up to the width of the buckets, which stays what the merge made it.
     fn remove(&mut self, other: &Self) -> Result<()> {
         let shift = self.shift.max(other.shift);
@@ -337,7 +339,9 @@ impl Statistic for Sketches {
         Error::check_shape("columns of a sketch", self.0.len(), other.0.len())?;
         self.0.iter_mut().zip(&other.0).try_for_each(|(mine, theirs)| mine.merge(theirs))
     }
+}
 
+impl Retract for Sketches {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of a sketch", self.0.len(), other.0.len())?;
         // On a copy: the last column may fail when the first has been changed.

@@ -3,6 +3,8 @@
 //! For a text, Σ_j ln(1 − p_j) is known before the text is, and each word that it has adds
 //! ln p_j − ln(1 − p_j).
 
+use std::ops::Range;
+
 use super::mixed;
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
@@ -134,6 +136,11 @@ impl BernoulliDensity {
         Ok(BernoulliDensity::new(classes, threshold, log_present, log_absent, texts))
     }
 
+    /// Σ ln p + ln(1 − p) over all columns or words and classes.
+    pub(super) fn log_sum(&self) -> f64 {
+        self.log_present.iter().zip(&self.log_absent).map(|(p, q)| p + q).sum()
+    }
+
     /// The number of columns, or of words.
     pub fn terms(&self) -> usize {
         self.log_present.len() / self.classes.max(1)
@@ -211,6 +218,12 @@ impl Density for BernoulliDensity {
             what: "probability",
             rows: (0..self.terms()).filter(|&j| !self.is_left_out(j)).map(row).collect(),
         }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let own = |log: &[f64]| log.chunks_exact(self.classes).flat_map(|term| term[groups.clone()].to_vec()).collect();
+        let (present, absent) = (own(&self.log_present), own(&self.log_absent));
+        BernoulliDensity::new(groups.len(), self.threshold, present, absent, self.words.is_some())
     }
 
     fn add_log_density(&self, x: &Cells<'_>, _: &[String], out: &mut Tile) -> Result<()> {

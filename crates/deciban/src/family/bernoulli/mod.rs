@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::{check_pseudo_count, mark, nothing_to_estimate, relevel};
 use super::words::{Counting, check_vocabulary, left_out};
-use super::{Family, Names};
+use super::{Assignment, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 
@@ -110,18 +110,24 @@ impl Family for Bernoulli {
         Ok(())
     }
 
-    fn observe_mixed(
+    /// Texts are counted in the order of the rows, as long as the counts of all classes stay in the cache.
+    fn observe_groups(
         &self,
-        statistics: &mut [&mut Presence],
+        groups: &mut [&mut Presence],
         x: &Cells<'_>,
-        classes: &[u32],
-        _: &[String],
-    ) -> Option<Result<()>> {
-        let words = statistics.iter().map(|presence| presence.words()).collect::<Option<Vec<_>>>()?;
-        let quick = Counting::is_quick(words.len(), words.into_iter().max()?);
-        let texts = x.sparse().filter(|_| quick)?;
-        let checked = self.check_texts();
-        Some(checked.and_then(|()| Presence::observe_texts(statistics, x, texts, classes, self.threshold)))
+        to: Assignment<'_>,
+        _: Option<&BernoulliDensity>,
+        names: &[String],
+    ) -> Result<()> {
+        let words: Option<Vec<usize>> = groups.iter().map(|presence| presence.words()).collect();
+        let most = words.and_then(|words| words.into_iter().max());
+        match (x.sparse(), to, most) {
+            (Some(texts), Assignment::Hard(dealt), Some(most)) if Counting::is_quick(groups.len(), most) => {
+                self.check_texts()?;
+                Presence::observe_texts(groups, x, texts, dealt.groups(), self.threshold)
+            }
+            _ => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
+        }
     }
 
     fn relevel(&self, statistic: &mut Presence, maps: &[Vec<u32>]) -> Result<()> {
@@ -140,6 +146,11 @@ impl Family for Bernoulli {
     /// A word that no text has more often than the threshold is not counted.
     fn shows_levels(&self) -> bool {
         self.threshold <= 0.0
+    }
+
+    /// Σ α (ln p + ln(1 − p)): the logarithm of the beta prior whose mode the probabilities are.
+    fn log_prior(&self, density: &BernoulliDensity) -> f64 {
+        if self.pseudo_count > 0.0 { self.pseudo_count * density.log_sum() } else { 0.0 }
     }
 
     fn fit(&self, classes: &[&Presence], names: Names<'_>) -> Result<BernoulliDensity> {

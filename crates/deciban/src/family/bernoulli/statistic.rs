@@ -8,7 +8,7 @@ use crate::family::counts::{MOST_LEVELS, add, difference, differences, weights};
 use crate::family::words::{Counting, Wrong};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Texts, vectorised};
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// How much was present and absent.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +144,9 @@ impl Statistic for Presence {
         }
         Ok(())
     }
+}
 
+impl Retract for Presence {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed presences", self.width(), other.width())?;
         let zeros;

@@ -5,7 +5,7 @@ use crate::family::testing::{close, names, observe_batch, score_batch};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::pass::{from_bytes, to_bytes};
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 
 const ML: Bernoulli = Bernoulli { pseudo_count: 0.0, threshold: 0.0, min_count: 1.0, vocabulary: None };

@@ -13,6 +13,7 @@
 //! overflowed, ∞ − ∞ or 0·∞: the row is infinitely far away, and log p = −∞.
 
 use std::f64::consts::{PI, TAU};
+use std::ops::Range;
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vec
 use crate::transform::Linear;
 
 use super::Prepared;
+use super::incomplete::{Pattern, Precisions, patterns};
 
 /// A square root of a covariance.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +37,14 @@ pub enum Factor {
 }
 
 impl Factor {
-    fn half_log_determinant(&self) -> f64 {
+    pub(super) fn half_log_determinant(&self) -> f64 {
         match self {
             Factor::Diagonal(sd) => sd.iter().map(|s| s.ln()).sum(),
             Factor::Lower(scaled) => scaled.half_log_determinant(),
         }
     }
 
-    fn sd(&self) -> &[f64] {
+    pub(super) fn sd(&self) -> &[f64] {
         match self {
             Factor::Diagonal(sd) => sd,
             Factor::Lower(scaled) => scaled.sd(),
@@ -125,6 +127,8 @@ pub struct GaussianDensity {
     whitenings: Vec<Whitening>,
     /// log p at the mean of each class, in the units of the data.
     peaks: Vec<f64>,
+    /// For rows with missing cells.
+    precisions: Precisions,
 }
 
 impl GaussianDensity {
@@ -148,7 +152,16 @@ impl GaussianDensity {
             _ => None,
         };
         let whitenings = factors.iter().filter_map(whitening).collect();
-        let mut density = GaussianDensity { chain, means, factors, tails, whitened, whitenings, peaks: Vec::new() };
+        let mut density = GaussianDensity {
+            chain,
+            means,
+            factors,
+            tails,
+            whitened,
+            whitenings,
+            peaks: Vec::new(),
+            precisions: Precisions::default(),
+        };
         let columns: Vec<usize> = (0..density.means[0].len()).collect();
         let volume: f64 = density.chain.iter().map(Linear::log_determinant).sum();
         let peak = |class: usize| volume + density.log_peak(class, density.factor(class), &columns);
@@ -180,6 +193,12 @@ impl GaussianDensity {
         };
         let factors = covariances.iter().enumerate().map(factor).collect::<Result<_>>()?;
         Ok(GaussianDensity::normal(Vec::new(), means, factors))
+    }
+
+    /// The same densities of what these maps make of rows.
+    pub(crate) fn after(self, mut maps: Vec<Linear>) -> Self {
+        maps.extend(self.chain);
+        GaussianDensity::with_tails(maps, self.means, self.factors, self.tails)
     }
 
     /// The linear maps before the density.
@@ -256,20 +275,37 @@ impl GaussianDensity {
     }
 
     pub(super) fn factor(&self, class: usize) -> &Factor {
-        &self.factors[if self.factors.len() == 1 { 0 } else { class }]
+        &self.factors[self.factor_place(class)]
     }
 
-    /// log p at q = 0 for a density over `d` columns.
+    pub(super) fn factor_place(&self, class: usize) -> usize {
+        if self.factors.len() == 1 { 0 } else { class }
+    }
+
+    /// One for each class, or one for all.
+    pub(super) fn factors(&self) -> &[Factor] {
+        &self.factors
+    }
+
+    pub(super) fn precisions(&self) -> &Precisions {
+        &self.precisions
+    }
+
+    /// log p at q = 0 for a density over these columns.
     pub(super) fn log_peak(&self, class: usize, factor: &Factor, columns: &[usize]) -> f64 {
+        self.log_constant(class, columns) - factor.half_log_determinant()
+    }
+
+    /// What stands before −½ ln|Σ| in log p at q = 0, for these columns.
+    fn log_constant(&self, class: usize, columns: &[usize]) -> f64 {
         let d = columns.len() as f64;
         let peak =
             |d: f64, (nu, s): (f64, f64)| ln_gamma((nu + d) / 2.0) - ln_gamma(nu / 2.0) - 0.5 * d * (PI * nu * s).ln();
-        let constant = match &self.tails {
+        match &self.tails {
             Tails::Normal => -0.5 * d * TAU.ln(),
             Tails::Joint(tails) => peak(d, tails[class]),
             Tails::Columns(tails) => columns.iter().map(|&j| peak(1.0, tails[class][j])).sum(),
-        };
-        constant - factor.half_log_determinant()
+        }
     }
 
     /// Scores a tile without missing cells; `z` is used up.
@@ -357,8 +393,7 @@ impl GaussianDensity {
     /// Scores a tile in which some rows have missing cells: rows that miss the same cells together,
     /// by the density of the cells they have. A row without any cell says nothing.
     fn score_incomplete(&self, x: &Cells<'_>, names: &[String], tile: &Tile, out: &mut Tile) -> Result<()> {
-        let (rows, width) = (tile.rows(), tile.width());
-        let infinite = (0..width).find_map(|j| Some((tile.column(j).iter().position(|x| x.is_infinite())?, j)));
+        let infinite = (0..tile.width()).find_map(|j| Some((tile.column(j).iter().position(|x| x.is_infinite())?, j)));
         if let Some((i, j)) = infinite {
             return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
         }
@@ -370,35 +405,76 @@ impl GaussianDensity {
                 remedy: "a model with §pca or §lda needs every cell: fill it, or fit without them".into(),
             });
         }
-        // A bit per missing cell, and rows sorted by their bits.
-        let words = width.div_ceil(64);
-        let mut missing = vec![0u64; rows * words];
-        for j in 0..width {
-            for (i, _) in tile.column(j).iter().enumerate().filter(|(_, x)| x.is_nan()) {
-                missing[i * words + j / 64] |= 1 << (j % 64);
-            }
+        let patterns = patterns(tile);
+        // Few cells missing: factor the missing block. Few cells there, or columns on their own: the marginal.
+        let (few, rest): (Vec<Pattern>, Vec<Pattern>) = patterns
+            .into_iter()
+            .filter(|pattern| !pattern.present.is_empty())
+            .partition(|pattern| self.is_correlated() && pattern.missing.len() <= pattern.present.len());
+        if !few.is_empty() {
+            self.score_filled(tile, &few, out)?;
         }
-        let pattern = |i: usize| &missing[i * words..(i + 1) * words];
-        let mut order: Vec<usize> = (0..rows).collect();
-        order.sort_by_key(|&i| pattern(i));
         let (mut cells, mut scores) = (Tile::default(), Tile::default());
-        for same in order.chunk_by(|&a, &b| pattern(a) == pattern(b)) {
-            let present: Vec<usize> = (0..width).filter(|&j| pattern(same[0])[j / 64] >> (j % 64) & 1 == 0).collect();
-            if present.is_empty() {
-                continue;
-            }
-            cells.resize(same.len(), present.len());
+        for Pattern { missing, present, rows } in rest {
+            cells.resize(rows.len(), present.len());
             for (k, &j) in present.iter().enumerate() {
-                cells.column_mut(k).iter_mut().zip(same).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
+                cells.column_mut(k).iter_mut().zip(&rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
             }
-            scores.resize(same.len(), self.means.len());
+            scores.resize(rows.len(), self.means.len());
             scores.data_mut().fill(0.0);
-            match present.len() == width {
+            match missing.is_empty() {
                 true => self.score_complete(&mut cells, &mut scores),
                 false => self.marginal(&present)?.score_complete(&mut cells, &mut scores),
             }
             for class in 0..self.means.len() {
-                same.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
+                rows.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
+            }
+        }
+        Ok(())
+    }
+
+    /// Scores rows that miss few cells.
+    fn score_filled(&self, tile: &Tile, patterns: &[Pattern], out: &mut Tile) -> Result<()> {
+        let rows: Vec<usize> = patterns.iter().flat_map(|pattern| pattern.rows.iter().copied()).collect();
+        let mut z = Tile::default();
+        z.resize(rows.len(), tile.width());
+        for j in 0..tile.width() {
+            z.column_mut(j).iter_mut().zip(&rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
+        }
+        // The patterns' rows stand one after the other now.
+        let mut start = 0;
+        let mut renumbered = Vec::with_capacity(patterns.len());
+        for Pattern { missing, present, rows } in patterns {
+            let rows = start..start + rows.len();
+            start = rows.end;
+            renumbered.push(Pattern { missing: missing.clone(), present: present.clone(), rows: rows.collect() });
+        }
+        let mut spare = Tile::default();
+        self.chain.iter().for_each(|linear| linear.apply(&mut z, &mut spare));
+        for class in 0..self.means.len() {
+            let (q, half_log) = self.marginal_distances(class, &z, &renumbered)?;
+            let sd = self.factor(class).sd();
+            let column = out.column_mut(class);
+            for pattern in &renumbered {
+                let present = pattern.present.iter();
+                let logs = |linear: &Linear| -> f64 {
+                    let scales = linear.log_scales();
+                    pattern.present.iter().map(|&j| scales[j]).sum()
+                };
+                let volume: f64 = self.chain.iter().map(logs).sum();
+                let units: f64 = present.map(|&j| sd[j].ln()).sum();
+                let constant = volume - units + self.log_constant(class, &pattern.present);
+                for &k in &pattern.rows {
+                    let far = far(q[k]);
+                    column[rows[k]] += constant - half_log[k]
+                        + match &self.tails {
+                            Tails::Joint(tails) => {
+                                let (nu, s) = tails[class];
+                                -0.5 * (nu + pattern.present.len() as f64) * (far / (nu * s)).ln_1p()
+                            }
+                            _ => -0.5 * far,
+                        };
+                }
             }
         }
         Ok(())
@@ -480,6 +556,19 @@ impl Density for GaussianDensity {
             (self.factor(k).covariance_diagonal(j) * stretch).sqrt()
         };
         vec![table("mean", &|k, j| self.means[k][j]), table("sd", &sd)]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let factors = match self.factors.len() {
+            1 => self.factors.clone(),
+            _ => self.factors[groups.clone()].to_vec(),
+        };
+        let tails = match &self.tails {
+            Tails::Normal => Tails::Normal,
+            Tails::Joint(tails) => Tails::Joint(tails[groups.clone()].to_vec()),
+            Tails::Columns(tails) => Tails::Columns(tails[groups.clone()].to_vec()),
+        };
+        GaussianDensity::with_tails(self.chain.clone(), self.means[groups].to_vec(), factors, tails)
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

@@ -18,26 +18,31 @@ mod choose;
 mod density;
 mod explain;
 mod forms;
+mod incomplete;
 mod leave_one_out;
 mod likelihood;
+mod statistic;
 
 pub use bank::{Bank, are_kin};
 pub use density::GaussianDensity;
 pub use forms::{LinearForm, QuadraticForm};
 pub use leave_one_out::Downdate;
 pub use likelihood::held_out;
+pub use statistic::GaussianStatistic;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::covariance::{Scaled, is_constant, singular};
-use super::{Family, Names};
+use super::{Assignment, Dealt, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
-use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, graphical_lasso};
 use crate::statistic::{ColumnMoments, Moments, NotFinite, RowBuffer, Statistic};
 use crate::transform::{Linear, Step};
 use density::Factor;
+use statistic::mixed;
 
 /// What the covariances of the classes have in common, and which of their cells are free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,57 +173,33 @@ pub struct Gaussian {
     pub sparse_precision: f64,
     /// Linear maps before the density, in order.
     pub steps: Vec<Step>,
+    /// ν: how many rows the prior of each covariance weighs, centred on the covariance within classes. By
+    /// default none, and in classes of several components as many as there are dimensions, or 2 for variances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_rows: Option<f64>,
+    /// What is settled before expectation–maximisation.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub settled: Option<Arc<Settled>>,
 }
 
-/// What is kept of one class's rows.
+/// What stays as it is while the densities of groups are found.
 #[derive(Clone, Debug, PartialEq)]
-pub enum GaussianStatistic {
-    /// Means and all covariances.
-    Full(Moments),
-    /// Means and variances.
-    Columns(ColumnMoments),
-}
-
-impl Statistic for GaussianStatistic {
-    fn merge(&mut self, other: &Self) -> Result<()> {
-        match (self, other) {
-            (GaussianStatistic::Full(a), GaussianStatistic::Full(b)) => a.merge(b),
-            (GaussianStatistic::Columns(a), GaussianStatistic::Columns(b)) => a.merge(b),
-            _ => Err(mixed()),
-        }
-    }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        match (self, other) {
-            (GaussianStatistic::Full(a), GaussianStatistic::Full(b)) => a.remove(b),
-            (GaussianStatistic::Columns(a), GaussianStatistic::Columns(b)) => a.remove(b),
-            _ => Err(mixed()),
-        }
-    }
-}
-
-fn mixed() -> Error {
-    Error::Schema("some statistics hold covariances and some only variances: make them with the same options".into())
-}
-
-impl Stored for GaussianStatistic {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(&format!("{name}.full"), &matches!(self, GaussianStatistic::Full(_)))?;
-        match self {
-            GaussianStatistic::Full(moments) => moments.store(archive, name),
-            GaussianStatistic::Columns(moments) => moments.store(archive, name),
-        }
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        match archive.json(&format!("{name}.full"))? {
-            true => Ok(GaussianStatistic::Full(Moments::load(archive, name)?)),
-            false => Ok(GaussianStatistic::Columns(ColumnMoments::load(archive, name)?)),
-        }
-    }
+pub struct Settled {
+    /// The maps of `steps`: statistics are those of mapped rows.
+    maps: Vec<Linear>,
+    /// What the mapped columns are called.
+    names: Vec<String>,
+    /// The centre of the prior of each covariance.
+    centre: Matrix,
 }
 
 impl Gaussian {
+    /// The weight of the prior, as far as it is known.
+    fn nu(&self) -> f64 {
+        self.prior_rows.unwrap_or(0.0)
+    }
+
     /// Whether the whole scatter matrix is needed.
     pub(crate) fn needs_full(&self) -> bool {
         self.covariance.is_full() || self.steps.iter().any(|step| !matches!(step, Step::Standardise))
@@ -236,12 +217,86 @@ impl Gaussian {
         if self.sparse_precision > 0.0 && !self.covariance.is_full() {
             return Err(Error::parameter("sparse_precision", "give §covariance=full or tied with it"));
         }
-        let regularised = is_set(self.shrinkage) || is_set(self.pooling) || self.sparse_precision > 0.0;
+        if self.prior_rows.is_some_and(|nu| !(nu >= 0.0 && nu.is_finite())) {
+            return Err(Error::parameter("prior_rows", "give a number of rows, 0 or more"));
+        }
+        if self.nu() > 0.0 && (self.covariance.is_tied() || self.covariance.is_spherical()) {
+            return Err(Error::parameter("prior_rows", "give §covariance=full or diagonal with it"));
+        }
+        let regularised =
+            self.nu() > 0.0 || is_set(self.shrinkage) || is_set(self.pooling) || self.sparse_precision > 0.0;
         if self.estimator == Estimator::Bayes && regularised {
-            let message = "its prior regularises already: drop §shrinkage, §pooling and §sparse_precision";
+            let message = "its prior regularises already: drop §shrinkage, §pooling, §prior_rows and §sparse_precision";
             return Err(Error::parameter("estimator=bayes", message));
         }
         Ok(())
+    }
+}
+
+impl Gaussian {
+    /// Runs `observe` on tiles of the rows, after the maps that are settled.
+    fn for_each_tile(
+        &self,
+        x: &Cells<'_>,
+        mut observe: impl FnMut(&Cells<'_>, &mut Tile, Option<&[f64]>) -> Result<()>,
+    ) -> Result<()> {
+        // Tall enough that the rank-one joins are cheap, small enough for the second-level cache.
+        let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(256, 1024);
+        let (mut tile, mut weights) = (Tile::default(), Vec::new());
+        for start in (0..x.rows()).step_by(rows) {
+            let part = x.part(start..x.rows().min(start + rows));
+            part.read_numbers(&mut tile)?;
+            self.apply_maps(&mut tile);
+            part.read_weights(&mut weights);
+            observe(&part, &mut tile, part.weighted().then_some(weights.as_slice()))?;
+        }
+        Ok(())
+    }
+
+    /// Deals rows that lie one after the other out to the groups; `None` where they do not lie so.
+    fn deal_out(
+        &self,
+        groups: &mut [&mut GaussianStatistic],
+        x: &Cells<'_>,
+        dealt: &Dealt<'_>,
+        names: &[String],
+    ) -> Option<Result<()>> {
+        // The buffers of all groups stay in the second-level cache, and each is worth a join.
+        let count = groups.len();
+        let tall = ((256 << 10) / (8 * x.width() * count).max(1)).min(512);
+        let numbers = x.row_major().filter(|_| tall >= 32 && self.settled.is_none())?;
+        let mut weights = Vec::new();
+        x.read_weights(&mut weights);
+        let mut observe = |group: usize, rows: &mut RowBuffer| {
+            let observed = groups[group].observe_rows(rows).or_else(|NotFinite| {
+                let is_weighted = rows.weights().iter().any(|weight| *weight != 1.0);
+                groups[group].observe_with_gaps(&rows.tile(), is_weighted.then_some(rows.weights()))
+            });
+            rows.clear();
+            observed.map_err(|NotFinite| self.explain_not_finite(x, names))
+        };
+        Some(RowBuffer::with_each(count, x.width(), |buffers| {
+            for (i, &group) in dealt.groups().iter().enumerate() {
+                let buffer = &mut buffers[group as usize];
+                buffer.push(numbers.row(i), weights[i]);
+                if buffer.rows() == tall {
+                    observe(group as usize, buffer)?;
+                }
+            }
+            buffers.iter_mut().enumerate().try_for_each(|(group, buffer)| observe(group, buffer))
+        }))
+    }
+
+    /// How many columns there are after the maps that are settled; `None` where there are none.
+    pub(crate) fn mapped_width(&self) -> Option<usize> {
+        self.settled.as_ref().filter(|settled| !settled.maps.is_empty()).map(|settled| settled.names.len())
+    }
+
+    /// Applies the maps that are settled.
+    pub(crate) fn apply_maps(&self, tile: &mut Tile) {
+        let Some(settled) = &self.settled else { return };
+        let mut spare = Tile::default();
+        settled.maps.iter().for_each(|linear| linear.apply(tile, &mut spare));
     }
 }
 
@@ -250,6 +305,7 @@ impl Family for Gaussian {
     type Density = GaussianDensity;
 
     fn empty(&self, width: usize) -> GaussianStatistic {
+        let width = self.settled.as_ref().map_or(width, |settled| settled.names.len());
         match self.needs_full() {
             true => GaussianStatistic::Full(Moments::empty(width)),
             false => GaussianStatistic::Columns(ColumnMoments::empty(width)),
@@ -261,55 +317,54 @@ impl Family for Gaussian {
     }
 
     fn observe(&self, statistic: &mut GaussianStatistic, x: &Cells<'_>, names: &[String]) -> Result<()> {
-        // Tall enough that the rank-one joins are cheap, small enough for the second-level cache.
-        let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(256, 1024);
-        let (mut tile, mut weights) = (Tile::default(), Vec::new());
-        for start in (0..x.rows()).step_by(rows) {
-            let part = x.part(start..x.rows().min(start + rows));
-            part.read_numbers(&mut tile)?;
-            part.read_weights(&mut weights);
-            let weights = part.weighted().then_some(weights.as_slice());
-            let observed = match statistic {
-                GaussianStatistic::Full(moments) => moments.observe(&mut tile, weights),
-                GaussianStatistic::Columns(moments) => moments.observe(&mut tile, weights),
-            };
-            observed.map_err(|NotFinite| self.explain_not_finite(&part, names))?;
-        }
-        Ok(())
+        self.for_each_tile(x, |part, tile, weights| match statistic.observe(tile, weights) {
+            Ok(()) => Ok(()),
+            Err(NotFinite) => {
+                part.read_numbers(tile)?;
+                self.apply_maps(tile);
+                let observed = statistic.observe_with_gaps(tile, weights);
+                observed.map_err(|NotFinite| self.explain_not_finite(part, names))
+            }
+        })
     }
 
-    /// Rows that lie one after the other are dealt out to the classes in their order.
-    fn observe_mixed(
+    /// Without a density, rows that lie one after the other are dealt out to the groups in their order. With
+    /// one, missing cells are filled by their means given the others, and the scatter grows by their covariance.
+    fn observe_groups(
         &self,
-        statistics: &mut [&mut GaussianStatistic],
+        groups: &mut [&mut GaussianStatistic],
         x: &Cells<'_>,
-        classes: &[u32],
+        to: Assignment<'_>,
+        at: Option<&GaussianDensity>,
         names: &[String],
-    ) -> Option<Result<()>> {
-        // The buffers of all classes stay in the second-level cache, and each is worth a join.
-        let count = statistics.len();
-        let tall = ((256 << 10) / (8 * x.width() * count).max(1)).min(512);
-        let numbers = x.row_major().filter(|_| tall >= 32)?;
-        let mut weights = Vec::new();
-        x.read_weights(&mut weights);
-        let mut observe = |class: usize, rows: &mut RowBuffer| {
-            let observed = match &mut *statistics[class] {
-                GaussianStatistic::Full(moments) => moments.observe_rows(rows),
-                GaussianStatistic::Columns(moments) => moments.observe_rows(rows),
-            };
-            rows.clear();
-            observed.map_err(|NotFinite| self.explain_not_finite(x, names))
+    ) -> Result<()> {
+        if let (Assignment::Hard(dealt), None) = (to, at)
+            && let Some(observed) = self.deal_out(groups, x, dealt, names)
+        {
+            return observed;
+        }
+        let Some(density) = at else {
+            return for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names));
         };
-        Some(RowBuffer::with_each(count, x.width(), |buffers| {
-            for (i, &class) in classes.iter().enumerate() {
-                let buffer = &mut buffers[class as usize];
-                buffer.push(numbers.row(i), weights[i]);
-                if buffer.rows() == tall {
-                    observe(class as usize, buffer)?;
+        for_each_group(x, to, |group, cells| {
+            let statistic = &mut *groups[group];
+            self.for_each_tile(cells, |part, tile, weights| {
+                let spread = match statistic {
+                    GaussianStatistic::Full(_) if tile.first_not_finite().is_some() => {
+                        if tile.data().iter().any(|x| x.is_infinite()) {
+                            return Err(self.explain_not_finite(part, names));
+                        }
+                        Some(density.complete(group, tile, weights)?)
+                    }
+                    _ => None,
+                };
+                statistic.observe(tile, weights).map_err(|NotFinite| self.explain_not_finite(part, names))?;
+                if let (GaussianStatistic::Full(moments), Some(spread)) = (&mut *statistic, spread) {
+                    moments.add_scatter(&spread);
                 }
-            }
-            buffers.iter_mut().enumerate().try_for_each(|(class, buffer)| observe(class, buffer))
-        }))
+                Ok(())
+            })
+        })
     }
 
     fn is_open(&self) -> bool {
@@ -321,14 +376,38 @@ impl Family for Gaussian {
         choose::choose(self, folds, names)
     }
 
+    fn begin(&self, statistic: &GaussianStatistic, class: &str, names: &[String]) -> Result<Option<GaussianStatistic>> {
+        statistic.beginning(class, names)
+    }
+
+    fn log_prior(&self, density: &GaussianDensity) -> f64 {
+        self.log_prior_of(density)
+    }
+
     fn log_likelihood(&self, density: &GaussianDensity, class: usize, rows: &GaussianStatistic) -> Option<f64> {
         density.log_likelihood(class, self.prepare(std::slice::from_ref(rows)).ok()?)
     }
 
     fn fit(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
         self.check()?;
-        let mut chain = Vec::new();
-        let mut columns = names.columns.to_vec();
+        let (chain, columns, moments) = self.mapped(classes, names)?;
+        let names = Names { columns: &columns, ..names };
+        if self.estimator == Estimator::Bayes {
+            return bayes::fit(self.covariance, &moments, chain, names);
+        }
+        let covariances = self.covariances(&moments)?;
+        let factors = self.factors(&covariances, &moments, names)?;
+        Ok(GaussianDensity::normal(chain, moments.means(), factors))
+    }
+}
+
+impl Gaussian {
+    /// The linear maps, the names of the columns after them, and the moments of the classes there.
+    fn mapped(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<(Vec<Linear>, Vec<String>, Prepared)> {
+        let (mut chain, mut columns) = match &self.settled {
+            Some(settled) => (settled.maps.clone(), settled.names.clone()),
+            None => (Vec::new(), names.columns.to_vec()),
+        };
         let mut moments = self.prepare(classes.iter().copied())?;
         moments.check_range(&columns)?;
         for step in &self.steps {
@@ -337,13 +416,7 @@ impl Family for Gaussian {
             columns = step.names(&columns);
             chain.push(linear);
         }
-        let names = Names { columns: &columns, ..names };
-        if self.estimator == Estimator::Bayes {
-            return bayes::fit(self.covariance, &moments, chain, names);
-        }
-        let covariances = self.covariances(&moments)?;
-        let factors = self.factors(&covariances, &moments, names)?;
-        Ok(GaussianDensity::normal(chain, moments.means(), factors))
+        Ok((chain, columns, moments))
     }
 }
 
@@ -436,21 +509,29 @@ impl Gaussian {
     fn prepare<'s>(&self, classes: impl IntoIterator<Item = &'s GaussianStatistic> + Clone) -> Result<Prepared> {
         let moments = |c: &GaussianStatistic| if let GaussianStatistic::Full(m) = c { Some(m.clone()) } else { None };
         let full: Option<Vec<Moments>> = classes.clone().into_iter().map(moments).collect();
-        match full {
-            Some(classes) => Ok(Prepared::Full(classes)),
-            None if self.needs_full() => Err(Error::parameter(
-                "covariance",
-                "these statistics hold variances only: give diagonal or spherical, without §pca or §lda",
-            )),
-            None => classes
-                .into_iter()
-                .map(|c| match c {
-                    GaussianStatistic::Columns(m) => Ok(m.clone()),
-                    GaussianStatistic::Full(_) => Err(mixed()),
-                })
-                .collect::<Result<Vec<_>>>()
-                .map(Prepared::Columns),
+        if let Some(classes) = full {
+            return Ok(Prepared::Full(classes));
         }
+        if self.needs_full() {
+            let gapped = |c: &GaussianStatistic| matches!(c, GaussianStatistic::Gapped { .. });
+            return Err(match classes.clone().into_iter().any(gapped) {
+                true => Error::parameter(
+                    "covariance",
+                    "some rows have missing cells, and a full or tied covariance is then learned from the rows in \
+                     several passes: fit from the data, or give §covariance=diagonal",
+                ),
+                false => Error::parameter(
+                    "covariance",
+                    "these statistics hold variances only: give diagonal or spherical, without §pca or §lda",
+                ),
+            });
+        }
+        let is_columns = |c: &GaussianStatistic| matches!(c, GaussianStatistic::Columns(_));
+        let columns = classes.clone().into_iter().filter(|c| is_columns(c)).count();
+        if columns > 0 && columns < classes.clone().into_iter().count() {
+            return Err(mixed());
+        }
+        classes.into_iter().map(GaussianStatistic::columns).collect::<Result<Vec<_>>>().map(Prepared::Columns)
     }
 
     fn freedom_of_mean(&self) -> f64 {
@@ -471,7 +552,8 @@ impl Gaussian {
         match moments {
             Prepared::Full(classes) if self.covariance.is_full() => {
                 let scatter = |m: &Moments| m.scatter().data().to_vec();
-                let parts: Vec<(Vec<f64>, f64)> = classes.iter().map(|m| (scatter(m), m.weight())).collect();
+                let mut parts: Vec<(Vec<f64>, f64)> = classes.iter().map(|m| (scatter(m), m.weight())).collect();
+                self.add_prior(&mut parts, |settled| settled.centre.data().to_vec());
                 let averaged = self.average(&parts, lambda);
                 let pooled = self.pooled(&parts);
                 let scale_of = |s: &[f64]| (0..d).map(|j| s[j * d + j]).sum::<f64>() / d as f64;
@@ -491,8 +573,9 @@ impl Gaussian {
                 let mut pooled = Vec::new();
                 // Column by column: with missing cells each has a weight of its own.
                 for j in 0..d {
-                    let parts: Vec<(Vec<f64>, f64)> =
+                    let mut parts: Vec<(Vec<f64>, f64)> =
                         classes.iter().map(|m| (vec![m.scatter()[j]], m.weight()[j])).collect();
+                    self.add_prior(&mut parts, |settled| vec![settled.centre[(j, j)]]);
                     columns.push(self.average(&parts, lambda).concat());
                     pooled.extend(self.pooled(&parts));
                 }
@@ -509,6 +592,78 @@ impl Gaussian {
                 Ok(Covariances::Diagonal((0..groups).map(diagonal).collect()))
             }
         }
+    }
+
+    /// S ← S + νC, w ← w + ν: a prior that weighs ν rows whose covariance is C. Where it is not settled, C is
+    /// the covariance that the classes share.
+    fn add_prior(&self, parts: &mut [(Vec<f64>, f64)], centre: impl Fn(&Settled) -> Vec<f64>) {
+        if self.nu() > 0.0 {
+            let centre = self.settled.as_deref().map_or_else(|| self.pooled(parts), centre);
+            for (scatter, weight) in parts {
+                scatter.iter_mut().zip(&centre).for_each(|(s, c)| *s += self.nu() * c);
+                *weight += self.nu();
+            }
+        }
+    }
+
+    /// The maps of `steps`, and the names of the columns after them.
+    pub(crate) fn maps(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<(Vec<Linear>, Vec<String>)> {
+        self.mapped(classes, names).map(|(maps, names, _)| (maps, names))
+    }
+
+    /// The family for expectation–maximisation with so many groups in a class: its maps and the centre of its
+    /// prior stay as the classes have them. Several shapes in a class are each smaller than the class: of M
+    /// equal boxes that fill a box of d dimensions, each has 1/M^(2/d) of its covariance.
+    pub(crate) fn settle(&self, classes: &[&GaussianStatistic], groups: usize, names: Names<'_>) -> Result<Self> {
+        self.check()?;
+        if self.is_open() {
+            return Err(Error::parameter("shrinkage", "give a number: auto is for models of one component"));
+        }
+        if self.estimator == Estimator::Bayes {
+            return Err(Error::parameter("estimator=bayes", "it is for models of one component: give §prior_rows"));
+        }
+        let (maps, names, moments) = self.mapped(classes, names)?;
+        let d = moments.width();
+        let within = Gaussian { covariance: Structure::Tied, steps: Vec::new(), ..Gaussian::default() };
+        let within = match &moments {
+            Prepared::Full(_) => within,
+            Prepared::Columns(_) => Gaussian { covariance: Structure::TiedDiagonal, ..within },
+        };
+        let mut centre = within.covariances_with(&moments, 0.0, 0.0)?.matrices().swap_remove(0);
+        centre.mirror_lower();
+        let smaller = (groups as f64).powf(-2.0 / d as f64);
+        centre.data_mut().iter_mut().for_each(|c| *c *= smaller);
+        let settled = Some(Arc::new(Settled { maps, names, centre }));
+        let takes_prior = matches!(self.covariance, Structure::Full | Structure::Diagonal)
+            && (self.shrinkage, self.pooling) == (Strength::default(), Strength::default());
+        let usual = match self.covariance {
+            _ if !takes_prior => 0.0,
+            Structure::Full => d as f64,
+            _ => 2.0,
+        };
+        let prior_rows = Some(self.prior_rows.unwrap_or(usual));
+        Ok(Gaussian { steps: Vec::new(), prior_rows, settled, ..self.clone() })
+    }
+
+    /// The family as it observes rows for these densities: with their maps, and without a prior.
+    pub(crate) fn settled_as(&self, density: &GaussianDensity) -> Self {
+        let d = density.mean(0).len();
+        let names = (0..d).map(|j| format!("z{}", j + 1)).collect();
+        let settled = Settled { maps: density.chain().to_vec(), names, centre: Matrix::zeros(d, d) };
+        Gaussian { settled: Some(Arc::new(settled)), ..self.clone() }
+    }
+
+    /// The logarithm of the prior of the covariances, but for a constant: −½ν Σ (ln|Σ| + tr(Σ⁻¹C)).
+    fn log_prior_of(&self, density: &GaussianDensity) -> f64 {
+        let Some(settled) = self.settled.as_deref().filter(|_| self.nu() > 0.0) else { return 0.0 };
+        let of_factor = |factor: &Factor| {
+            let trace = match factor {
+                Factor::Lower(scaled) => scaled.trace_ratio(&settled.centre),
+                Factor::Diagonal(sd) => sd.iter().enumerate().map(|(j, s)| settled.centre[(j, j)] / (s * s)).sum(),
+            };
+            2.0 * factor.half_log_determinant() + trace
+        };
+        -0.5 * self.nu() * density.factors().iter().map(of_factor).sum::<f64>()
     }
 
     /// Scatter over weight: of each class, pooled by λ, or of all where they share it.

@@ -1,5 +1,6 @@
 //! Scoring with a weight per word and class: s_c = Σ_j x_j w_jc, with w = ln θ.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::{Multinomial, normalise, read_counts, wrong_count};
@@ -43,6 +44,12 @@ impl MultinomialDensity {
         let (classes, cumulative) = (unseen.len(), OnceLock::new());
         Error::check_shape("weights of words", weights.len() / classes.max(1) * classes, weights.len())?;
         Ok(MultinomialDensity { classes, width, weights, unseen, lengths, dropped, normalise, complement, cumulative })
+    }
+
+    /// Σ ln θ over the words of the vocabulary and the classes.
+    pub(super) fn log_sum(&self) -> f64 {
+        let dropped: f64 = self.dropped.iter().flat_map(|&word| self.weights(word)).sum();
+        self.weights.iter().sum::<f64>() - dropped
     }
 
     /// V: the number of words.
@@ -208,6 +215,18 @@ impl Density for MultinomialDensity {
         let kept = (0..self.words()).filter(|j| dropped.next_if_eq(&j).is_none());
         let rows = kept.map(|j| (name(j), self.weights(j).iter().map(value).collect())).collect();
         vec![Parameters { what: if self.complement { "weight" } else { "probability" }, rows }]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        MultinomialDensity {
+            classes: groups.len(),
+            weights: self.weights.chunks_exact(self.classes).flat_map(|word| word[groups.clone()].to_vec()).collect(),
+            unseen: self.unseen[groups.clone()].to_vec(),
+            lengths: self.lengths[groups].to_vec(),
+            dropped: self.dropped.clone(),
+            cumulative: OnceLock::new(),
+            ..*self
+        }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::mark;
 use super::words::{Counting, Wrong, check_vocabulary, left_out};
-use super::{Family, Names};
+use super::{Assignment, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::numerics::Texts;
@@ -181,16 +181,22 @@ impl Family for Multinomial {
         }
     }
 
-    fn observe_mixed(
+    /// Texts are counted in the order of the rows, as long as the counts of all classes stay in the cache.
+    fn observe_groups(
         &self,
-        statistics: &mut [&mut WordCounts],
+        groups: &mut [&mut WordCounts],
         x: &Cells<'_>,
-        classes: &[u32],
+        to: Assignment<'_>,
+        _: Option<&MultinomialDensity>,
         names: &[String],
-    ) -> Option<Result<()>> {
-        let words = statistics.iter().map(|statistic| statistic.words.len()).max()?;
-        let texts = x.sparse().filter(|_| Counting::is_quick(statistics.len(), words))?;
-        Some(self.observe_texts(statistics, x, texts, classes, names))
+    ) -> Result<()> {
+        let words = groups.iter().map(|statistic| statistic.words.len()).max().unwrap_or(0);
+        match (x.sparse(), to) {
+            (Some(texts), Assignment::Hard(dealt)) if Counting::is_quick(groups.len(), words) => {
+                self.observe_texts(groups, x, texts, dealt.groups(), names)
+            }
+            _ => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
+        }
     }
 
     fn size(&self, width: usize) -> usize {
@@ -209,6 +215,11 @@ impl Family for Multinomial {
 
     fn mark_levels(&self, statistic: &WordCounts, _: usize, seen: &mut [bool]) {
         mark(statistic.rows_with(), seen);
+    }
+
+    /// Σ α ln θ: the logarithm of the Dirichlet prior whose mode the shares are.
+    fn log_prior(&self, density: &MultinomialDensity) -> f64 {
+        if self.pseudo_count > 0.0 { self.pseudo_count * density.log_sum() } else { 0.0 }
     }
 
     fn log_likelihood(&self, density: &MultinomialDensity, class: usize, rows: &WordCounts) -> Option<f64> {

@@ -4,7 +4,7 @@
 use crate::data::UNSEEN;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::statistic::Statistic;
+use crate::statistic::{Retract, Statistic};
 
 /// How often each word occurs in the rows of a class, and in how many of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,7 +84,9 @@ impl Statistic for WordCounts {
         self.weight += other.weight;
         Ok(())
     }
+}
 
+impl Retract for WordCounts {
     fn remove(&mut self, other: &Self) -> Result<()> {
         let never = || Error::Cancellation("cannot remove words that were never counted".into());
         let most = self.words.len().max(other.words.len());

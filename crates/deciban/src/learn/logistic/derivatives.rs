@@ -97,16 +97,6 @@ impl Statistic for Derivatives {
         self.hessian.data_mut().iter_mut().zip(other.hessian.data()).for_each(|(a, b)| *a += b);
         Ok(())
     }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("weights of the removed derivatives", self.gradient.len(), other.gradient.len())?;
-        self.weight -= other.weight;
-        self.curved -= other.curved;
-        self.loss -= other.loss;
-        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a -= b);
-        self.hessian.data_mut().iter_mut().zip(other.hessian.data()).for_each(|(a, b)| *a -= b);
-        Ok(())
-    }
 }
 
 impl Stored for Derivatives {

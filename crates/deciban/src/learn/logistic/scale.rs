@@ -69,7 +69,7 @@ impl Scales {
     pub fn numbers(self) -> ColumnMoments {
         match self.numbers {
             GaussianStatistic::Columns(moments) => moments,
-            GaussianStatistic::Full(_) => unreachable!("a diagonal needs no more"),
+            _ => unreachable!("a diagonal needs no more"),
         }
     }
 }
@@ -80,16 +80,6 @@ impl Statistic for Scales {
         self.rows += other.rows;
         add(&mut self.weights, &other.weights);
         self.levels.iter_mut().zip(&other.levels).for_each(|(a, b)| add(a, b));
-        Ok(())
-    }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        self.numbers.remove(&other.numbers)?;
-        self.rows -= other.rows;
-        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a -= b);
-        for (levels, others) in self.levels.iter_mut().zip(&other.levels) {
-            levels.iter_mut().zip(others).for_each(|(a, b)| *a -= b);
-        }
         Ok(())
     }
 }

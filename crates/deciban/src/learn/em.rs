@@ -1,0 +1,380 @@
+//! Expectation–maximisation (Dempster, Laird & Rubin 1977): models that no single pass settles.
+//!
+//! Each pass ([`Expect`]) scores the rows by the current model, assigns them to groups and fills missing cells;
+//! the next model is the ordinary fit of the statistics it leaves. The log-likelihood, with the logarithm of
+//! the prior of the parameters where there is one, never falls. It is the one loop behind
+//!
+//! - several components in a class, which begin at clusters of its rows ([`start`](super::start));
+//! - missing cells where columns are modelled jointly, which begin at the cells that are there;
+//! - rows without a label, which begin at the model of the labelled rows.
+
+use super::project::{Project, Projected};
+use super::start::clusters;
+use super::summary::Group;
+use super::{
+    About, Block, Classifier, Components, Count, Expect, FittedBlock, Generative, GenerativeModel, Statistics,
+};
+use crate::data::{Batch, Column, Schema};
+use crate::engine::{Engine, Memory};
+use crate::error::{Error, Result};
+use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Structure};
+use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
+use crate::posterior::Prior;
+use crate::transform::Step;
+
+/// How a model was found by expectation–maximisation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Convergence {
+    /// The log-likelihood per unit of weight at each model, the first included; where parameters have a prior,
+    /// with its logarithm.
+    pub path: Vec<f64>,
+    /// The log-likelihood per unit of weight at the last model, without any prior.
+    pub log_likelihood: f64,
+    /// Whether the last step gained less than the tolerance.
+    pub converged: bool,
+}
+
+/// Components that the rows of a class leave with less weight than this are dropped.
+const LEAST_WEIGHT: f64 = 1.0;
+
+/// The model of `learner`, whose first pass left `statistics`.
+pub(super) fn learn(learner: &Generative, statistics: Statistics, engine: &impl Engine) -> Result<GenerativeModel> {
+    if let Some(model) = learn_projected(learner, &statistics, engine)? {
+        return Ok(model);
+    }
+    let climb = Climb { learner, statistics: &statistics, schema: statistics.schema(), engine };
+    let count = match learner.components {
+        Count::Fixed(count) => count,
+        Count::Auto => climb.best_count()?,
+    };
+    let end = climb.run(count, None)?;
+    climb.finish(end.state, end.convergence)
+}
+
+/// As many numbers are kept in memory after a projection; with more, rows are projected at each pass.
+const MOST_KEPT: f64 = (512 << 20) as f64 / 8.0;
+
+/// The same for components of a single block of numbers that is projected first, where the projected rows are
+/// few enough to keep: they are learned from as if they were the input.
+fn learn_projected(
+    learner: &Generative,
+    statistics: &Statistics,
+    engine: &impl Engine,
+) -> Result<Option<GenerativeModel>> {
+    let ([own], [given]) = (learner.blocks(), statistics.blocks()) else { return Ok(None) };
+    let AnyFamily::Gaussian(family) = &own.family else { return Ok(None) };
+    let projects = family.steps.iter().any(|step| !matches!(step, Step::Standardise));
+    if learner.components == Count::Fixed(1) || !projects || given.gaussianise.is_some() {
+        return Ok(None);
+    }
+    let schema = statistics.schema();
+    let classes = statistics.summary().block(0)?;
+    let classes: Vec<_> = gaussians(&classes).collect();
+    let names = Names { columns: &given.names, levels: &[], classes: schema.classes() };
+    let (maps, names) = family.maps(&classes, names)?;
+    let project = Project { columns: given.columns.clone(), names: given.names.clone(), maps };
+    if statistics.summary().rows().iter().sum::<f64>() * project.width() as f64 > MOST_KEPT {
+        return Ok(None);
+    }
+    let Projected { numbers, classes, weights } = engine.run(&project)?;
+    let columns: Vec<Column> = names.into_iter().map(Column::number).collect();
+    let inner_schema = Schema::new(columns.clone(), schema.target(), schema.classes().to_vec())?;
+    let mut rows = Batch::new(classes.len()).row_major(&numbers[..], columns.len())?.classes(&classes)?;
+    if !weights.is_empty() {
+        rows = rows.weights(&weights)?;
+    }
+    let plain = Gaussian { steps: Vec::new(), ..family.clone() };
+    let block = Block::new((0..columns.len()).collect(), &columns, AnyFamily::Gaussian(plain));
+    let inner = learner.clone().with_blocks(vec![block]);
+    let memory = Memory::new(inner_schema, rows)?;
+    let statistics = inner.statistics(&memory)?;
+    let found = learn(&inner, statistics, &memory)?;
+    let [FittedBlock { density: AnyDensity::Gaussian(density), .. }] = found.blocks() else { return Ok(None) };
+    let density = AnyDensity::Gaussian(density.clone().after(project.maps));
+    let block = FittedBlock { block: Block { family: own.family.clone(), ..given.clone() }, density };
+    let about = About::new(schema.clone(), found.empirical().clone());
+    let rows = found.rows().to_vec();
+    let model = GenerativeModel::new(about, rows, vec![block], found.components().clone());
+    Ok(Some(match found.convergence() {
+        Some(convergence) => model.with_convergence(convergence.clone()),
+        None => model,
+    }))
+}
+
+/// The statistics of Gaussians.
+fn gaussians(classes: &[AnyStatistic]) -> impl Iterator<Item = &GaussianStatistic> {
+    classes.iter().filter_map(|c| if let AnyStatistic::Gaussian(c) = c { Some(c) } else { None })
+}
+
+/// The way from a first model to the best.
+struct Climb<'a, E> {
+    learner: &'a Generative,
+    statistics: &'a Statistics,
+    schema: &'a Schema,
+    engine: &'a E,
+}
+
+/// Where a climb ended.
+struct End {
+    state: State,
+    convergence: Convergence,
+    /// log p(x | class) of held-out rows, on average.
+    held_out: f64,
+}
+
+/// A climb ends when a step gains less in log-likelihood per row. Mixtures climb slowly, and what they gain at
+/// the end says little about other rows.
+const TOLERANCE: f64 = 1e-9;
+const MIXTURE_TOLERANCE: f64 = 1e-4;
+/// The numbers of components that are tried.
+const COUNTS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/// The number is settled when so many larger ones were no better.
+const WORSE: usize = 2;
+/// A choice between numbers of components needs no more steps than this, and no smaller gains.
+const ROUGH: (usize, f64) = (60, 1e-4);
+
+impl<E: Engine> Climb<'_, E> {
+    /// Whether classes may have several components.
+    fn mixes(&self) -> bool {
+        self.learner.components != Count::Fixed(1)
+    }
+
+    /// The number of components that held-out rows like best.
+    fn best_count(&self) -> Result<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        let (mut worse, mut failure) = (0, None);
+        for count in COUNTS {
+            let held_out = match self.run(count, Some(self.learner.seed)) {
+                Ok(end) => end.held_out,
+                Err(error @ Error::Interrupted) => return Err(error),
+                // Too many for the rows.
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    f64::NEG_INFINITY
+                }
+            };
+            match held_out > best.map_or(f64::NEG_INFINITY, |(most, _)| most) {
+                true => (best, worse) = (Some((held_out, count)), 0),
+                false => worse += 1,
+            }
+            if worse == WORSE {
+                break;
+            }
+        }
+        match (best, failure) {
+            (Some((_, count)), _) => Ok(count),
+            (None, Some(error)) => Err(error),
+            // No row was held out: there are only a few.
+            (None, None) => Ok(1),
+        }
+    }
+
+    /// The climb for a number of components. With a seed in `held` some rows are held out, and it ends early.
+    fn run(&self, count: usize, held: Option<u64>) -> Result<End> {
+        let Climb { learner, schema, engine, .. } = *self;
+        let usual = if self.mixes() { MIXTURE_TOLERANCE } else { TOLERANCE };
+        let (iterations, tolerance) = match held {
+            Some(_) => ROUGH,
+            None => (learner.iterations, learner.tolerance.unwrap_or(usual)),
+        };
+        let mut state = self.begin(count, held)?;
+        let mut before: Option<State> = None;
+        let mut convergence = Convergence::default();
+        loop {
+            engine.check_stop()?;
+            let expected = engine.run(&state.pass(learner.unlabelled, held))?;
+            let penalty: f64 = state.blocks.iter().map(|b| b.block.family.log_prior(&b.density)).sum();
+            let objective = (expected.log_likelihood + penalty) / expected.weight.max(f64::MIN_POSITIVE);
+            if !objective.is_finite() {
+                return Err(Error::Schema(
+                    "some rows are impossible under the current model, and nothing can be learned from them: \
+                     give §pseudo_count above 0"
+                        .into(),
+                ));
+            }
+            let gain = convergence.path.last().map_or(f64::INFINITY, |last| objective - last);
+            convergence.converged = gain < tolerance;
+            // Families whose fit is not a maximum (shrunk, or with bins cut anew) may lose a little at the end.
+            if let (true, Some(before)) = (gain < 0.0, &before) {
+                state = before.clone();
+            } else {
+                convergence.path.push(objective);
+                convergence.log_likelihood = expected.log_likelihood / expected.weight.max(f64::MIN_POSITIVE);
+            }
+            if convergence.converged || convergence.path.len() > iterations {
+                let held_out = expected.held_out / expected.held_weight;
+                return Ok(End { state, convergence, held_out });
+            }
+            let next = state.next(schema, &expected.groups)?;
+            before = Some(std::mem::replace(&mut state, next));
+        }
+    }
+
+    /// The model to begin with.
+    fn begin(&self, count: usize, held: Option<u64>) -> Result<State> {
+        let Climb { learner, statistics, schema, engine } = *self;
+        let (summary, classes) = (statistics.summary(), schema.classes());
+        super::generative::check_classes(schema, &summary.rows(), &summary.weights())?;
+        let mut blocks = Vec::new();
+        let of_class = |(&rows, weight): (&f64, f64)| Group { rows, weight, blocks: Vec::new() };
+        let mut groups: Vec<Group> = summary.rows().iter().zip(summary.weights()).map(of_class).collect();
+        for (b, (own, given)) in learner.blocks().iter().zip(statistics.blocks()).enumerate() {
+            let levels = given.seen_levels(schema.columns());
+            let names = Names { columns: &given.names, levels: &levels, classes };
+            let mut begun = Vec::new();
+            for (class, statistic) in summary.block(b)?.into_iter().enumerate() {
+                begun.push(own.family.begin(&statistic, &classes[class], &given.names)?.unwrap_or(statistic));
+            }
+            let family = settle(&own.family, &begun, self.mixes().then_some(count), names, &summary.block_by_fold(b))?;
+            groups.iter_mut().zip(begun).for_each(|(group, statistic)| group.blocks.push(statistic));
+            blocks.push(Block { family, ..given.clone() });
+        }
+        if count == 1 {
+            return State::fit(blocks, Components::single(classes.len()), summary.weights(), groups, schema);
+        }
+        let clusters = clusters(&blocks, count, learner.seed, held, engine)?;
+        let counts = clusters.counts();
+        let mut parts = engine.run(&clusters)?.groups;
+        let of_group = counts.iter().enumerate().flat_map(|(class, &count)| std::iter::repeat_n(class, count));
+        for (group, class) in parts.iter_mut().zip(of_group) {
+            for (b, block) in blocks.iter().enumerate() {
+                // Of a cluster that lacks a column, the class tells.
+                let begun = block.family.begin(&group.blocks[b], &classes[class], &block.names);
+                if let Some(begun) = begun.unwrap_or_else(|_| Some(groups[class].blocks[b].clone())) {
+                    group.blocks[b] = begun;
+                }
+            }
+        }
+        State::with_components(blocks, &counts, parts, summary.weights(), schema)
+    }
+
+    /// The model for use: with the families as they were asked for.
+    fn finish(&self, state: State, convergence: Convergence) -> Result<GenerativeModel> {
+        let Climb { learner, statistics, schema, .. } = *self;
+        let single = !self.mixes();
+        let mut blocks = Vec::new();
+        for (b, (own, fitted)) in learner.blocks().iter().zip(state.blocks).enumerate() {
+            let is_other = own.family != fitted.block.family && !own.family.is_open();
+            let density = match single && is_other {
+                true => {
+                    let levels = fitted.block.seen_levels(schema.columns());
+                    let names = Names { columns: &fitted.block.names, levels: &levels, classes: schema.classes() };
+                    let whole: Vec<&AnyStatistic> = state.groups.iter().map(|group| &group.blocks[b]).collect();
+                    own.family.fit(&whole, names)?
+                }
+                false => fitted.density,
+            };
+            let family = if own.family.is_open() { fitted.block.family } else { own.family.clone() };
+            blocks.push(FittedBlock { block: Block { family, ..fitted.block }, density });
+        }
+        let about = About::new(schema.clone(), Prior::from_weights(&state.weights)?);
+        let rows = statistics.summary().rows();
+        Ok(GenerativeModel::new(about, rows, blocks, state.components).with_convergence(convergence))
+    }
+}
+
+/// The current model.
+#[derive(Clone, Debug)]
+struct State {
+    blocks: Vec<FittedBlock>,
+    components: Components,
+    /// Of each class.
+    weights: Vec<f64>,
+    /// The statistics it was fitted to.
+    groups: Vec<Group>,
+}
+
+impl State {
+    /// The model of groups whose numbers per class are given; those without rows are dropped.
+    fn with_components(
+        blocks: Vec<Block>,
+        counts: &[usize],
+        groups: Vec<Group>,
+        weights: Vec<f64>,
+        schema: &Schema,
+    ) -> Result<Self> {
+        let (mut kept, mut kept_weights) = (Vec::new(), Vec::new());
+        let mut groups = groups.into_iter();
+        for &count in counts {
+            let own: Vec<Group> = groups.by_ref().take(count).collect();
+            let most = own.iter().map(|group| group.weight).fold(0.0, f64::max);
+            // A class with hardly any weight keeps its largest component.
+            let own: Vec<Group> = own.into_iter().filter(|g| g.weight >= LEAST_WEIGHT.min(most)).collect();
+            kept_weights.push(own.iter().map(|group| group.weight).collect::<Vec<f64>>());
+            kept.extend(own);
+        }
+        State::fit(blocks, Components::from_weights(&kept_weights), weights, kept, schema)
+    }
+
+    fn fit(
+        blocks: Vec<Block>,
+        components: Components,
+        weights: Vec<f64>,
+        groups: Vec<Group>,
+        schema: &Schema,
+    ) -> Result<Self> {
+        let classes = components.names(schema.classes());
+        let mut fitted = Vec::new();
+        for (b, block) in blocks.into_iter().enumerate() {
+            let levels = block.seen_levels(schema.columns());
+            let names = Names { columns: &block.names, levels: &levels, classes: &classes };
+            let statistics: Vec<&AnyStatistic> = groups.iter().map(|group| &group.blocks[b]).collect();
+            let density = block.family.fit(&statistics, names)?;
+            fitted.push(FittedBlock { block, density });
+        }
+        Ok(State { blocks: fitted, components, weights, groups })
+    }
+
+    fn log_prior(&self) -> Vec<f64> {
+        let total = self.weights.iter().sum::<f64>().ln();
+        self.weights.iter().map(|w| w.ln() - total).collect()
+    }
+
+    fn pass(&self, unlabelled: f64, held: Option<u64>) -> Expect {
+        Expect::new(self.blocks.clone(), self.components.clone(), self.log_prior(), unlabelled, held)
+    }
+
+    /// The model of the statistics that a pass left.
+    fn next(&self, schema: &Schema, groups: &[Group]) -> Result<State> {
+        let blocks = self.blocks.iter().map(|fitted| fitted.block.clone()).collect();
+        let of_class = |class| self.components.of_class(class);
+        let counts: Vec<usize> = (0..self.components.classes()).map(|class| of_class(class).len()).collect();
+        let weights = (0..counts.len()).map(|c| groups[of_class(c)].iter().map(|g| g.weight).sum()).collect();
+        State::with_components(blocks, &counts, groups.to_vec(), weights, schema)
+    }
+}
+
+/// The family by which groups are fitted, pass after pass: what `own` leaves open, and the maps of classes that
+/// may have several components, are settled.
+fn settle(
+    own: &AnyFamily,
+    classes: &[AnyStatistic],
+    components: Option<usize>,
+    names: Names<'_>,
+    folds: &[Vec<AnyStatistic>],
+) -> Result<AnyFamily> {
+    let chosen = match own.is_open() && components.is_none() {
+        true => {
+            let begun = |(class, statistic): (usize, &AnyStatistic)| {
+                let begun = own.begin(statistic, &names.classes[class], names.columns)?;
+                Ok(begun.unwrap_or_else(|| statistic.clone()))
+            };
+            let fold = |classes: &Vec<AnyStatistic>| classes.iter().enumerate().map(begun).collect::<Result<Vec<_>>>();
+            own.choose(&folds.iter().map(fold).collect::<Result<Vec<_>>>()?, names)?
+        }
+        false => own.clone(),
+    };
+    let AnyFamily::Gaussian(gaussian) = &chosen else { return Ok(chosen) };
+    if let Some(components) = components {
+        let classes: Vec<_> = gaussians(classes).collect();
+        return gaussian.settle(&classes, components, names).map(AnyFamily::Gaussian);
+    }
+    // Cells are filled in the space of the columns; a projection, and what integrates parameters out, come last.
+    let projects = gaussian.steps.iter().any(|step| !matches!(step, Step::Standardise));
+    Ok(AnyFamily::Gaussian(Gaussian {
+        covariance: if projects { Structure::Full } else { gaussian.covariance },
+        estimator: if gaussian.estimator == Estimator::Bayes { Estimator::Ml } else { gaussian.estimator },
+        steps: Vec::new(),
+        ..gaussian.clone()
+    }))
+}

@@ -1,0 +1,256 @@
+//! The pass of expectation–maximisation: every row goes to the groups by their probability given the row, and
+//! missing cells are filled by the current densities.
+//!
+//! A labelled row goes to the components of its class, p(group | x, class); a row without a label to the groups
+//! of all classes, p(group | x), times the weight that such rows are given. What is left is the log-likelihood
+//! of the rows under the current model and the statistics of each group, from which the next model is fitted.
+
+use super::components::shares;
+use super::summary::Group;
+use super::{Block, Components, FittedBlock};
+use crate::data::{Batch, MISSING, Rows, Tile};
+use crate::error::{Error, Result};
+use crate::family::gaussian::Gaussian;
+use crate::family::{AnyDensity, AnyFamily, Assignment, Dealt, Density};
+use crate::file::{Archive, Stored};
+use crate::numerics::hash;
+use crate::pass::Pass;
+use crate::statistic::Statistic;
+
+/// The pass, with the model it starts from.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    blocks: Vec<FittedBlock>,
+    components: Components,
+    log_prior: Vec<f64>,
+    unlabelled: f64,
+    /// The seed by which one labelled row of [`HELD`] is held out: it is scored, and not learned from.
+    held: Option<u64>,
+    /// The densities of each class's groups, block by block.
+    by_class: Vec<Vec<AnyDensity>>,
+}
+
+/// One row of so many is held out.
+const HELD: u64 = 5;
+
+/// Whether a row is held out.
+pub(super) fn is_held(seed: Option<u64>, batch: &Batch<'_>, row: usize) -> bool {
+    seed.is_some_and(|seed| hash(seed, batch.row_number(row)).is_multiple_of(HELD))
+}
+
+impl Expect {
+    /// Rows without a label count `unlabelled` times; 0 leaves them out. With a seed in `held` some rows are
+    /// held out.
+    pub(super) fn new(
+        blocks: Vec<FittedBlock>,
+        components: Components,
+        log_prior: Vec<f64>,
+        unlabelled: f64,
+        held: Option<u64>,
+    ) -> Self {
+        let of_class =
+            |class| blocks.iter().map(|fitted| fitted.density.of_groups(components.of_class(class))).collect();
+        let by_class = (0..components.classes()).map(of_class).collect();
+        Expect { blocks, components, log_prior, unlabelled, held, by_class }
+    }
+
+    /// log p(x | group) of some rows, where the densities are those of `groups`.
+    fn scores(&self, densities: &[&AnyDensity], batch: &Batch<'_>, rows: Rows<'_>, groups: usize) -> Result<Tile> {
+        let mut scores = Tile::default();
+        scores.resize(rows.len(), groups);
+        scores.data_mut().fill(0.0);
+        for (FittedBlock { block, .. }, density) in self.blocks.iter().zip(densities) {
+            block.add_log_density(density, batch, rows.clone(), &mut scores)?;
+        }
+        Ok(scores)
+    }
+
+    /// Adds rows of one class, or rows without a class.
+    fn add(&self, expected: &mut Expected, batch: &Batch<'_>, rows: &[u32], class: Option<usize>) -> Result<()> {
+        let groups = class.map_or(0..self.components.groups(), |class| self.components.of_class(class));
+        let densities: Vec<&AnyDensity> = match class {
+            Some(class) => self.by_class[class].iter().collect(),
+            None => self.blocks.iter().map(|fitted| &fitted.density).collect(),
+        };
+        let mut scores = self.scores(&densities, batch, Rows::Index(rows), groups.len())?;
+        let log_p = match class {
+            Some(class) => {
+                let mut log_p = self.components.share(class, &mut scores);
+                log_p.iter_mut().for_each(|log_p| *log_p += self.log_prior[class]);
+                log_p
+            }
+            None => {
+                for class in 0..self.components.classes() {
+                    let own = self.components.of_class(class);
+                    for (group, w) in own.zip(self.components.log_weights(class)) {
+                        scores.column_mut(group).iter_mut().for_each(|s| *s += w + self.log_prior[class]);
+                    }
+                }
+                shares(&mut scores)
+            }
+        };
+        let weight = |i: usize| batch.row_weights().map_or(1.0, |w| w[rows[i] as usize]);
+        let factor = if class.is_some() { 1.0 } else { self.unlabelled };
+        for (i, log_p) in log_p.iter().enumerate() {
+            let weight = factor * weight(i);
+            if weight > 0.0 {
+                expected.log_likelihood += weight * log_p;
+                expected.weight += weight;
+            }
+        }
+        if class.is_none() {
+            scores.data_mut().iter_mut().for_each(|share| *share *= self.unlabelled);
+        }
+        for (k, group) in groups.clone().enumerate() {
+            let group = &mut expected.groups[group];
+            group.rows += scores.column(k).iter().sum::<f64>();
+            group.weight += scores.column(k).iter().enumerate().map(|(i, share)| share * weight(i)).sum::<f64>();
+        }
+        // Rows of a plain class go there whole.
+        let dealt = (class.is_some() && groups.len() == 1).then(|| Dealt::new(vec![0; rows.len()].into(), 1));
+        let to = dealt.as_ref().map_or(Assignment::Soft(&scores), Assignment::Hard);
+        for (b, (FittedBlock { block, .. }, density)) in self.blocks.iter().zip(densities).enumerate() {
+            let own = &mut expected.groups[groups.clone()];
+            let mut statistics: Vec<_> = own.iter_mut().map(|group| &mut group.blocks[b]).collect();
+            block.observe(&mut statistics, batch, Rows::Index(rows), to, Some(density))?;
+        }
+        Ok(())
+    }
+}
+
+impl Pass for Expect {
+    const NAME: &'static str = "expect";
+    type Statistic = Expected;
+
+    fn empty(&self) -> Expected {
+        let blocks: Vec<Block> = self.blocks.iter().map(|fitted| fitted.block.clone()).collect();
+        Expected::empty(&blocks, self.components.groups())
+    }
+
+    fn size(&self) -> usize {
+        let per_group: usize = self.blocks.iter().map(|fitted| fitted.block.size()).sum();
+        per_group * self.components.groups()
+    }
+
+    fn observe(&self, expected: &mut Expected, batch: &Batch<'_>) -> Result<()> {
+        // Tiles of scores stay in the second-level cache.
+        let most = ((128 << 10) / self.components.groups().max(1)).clamp(256, 4096);
+        let labels = batch.labels_to_learn()?;
+        let mut by_class = vec![Vec::new(); self.components.classes() + 1];
+        let mut held = by_class.clone();
+        for (row, &class) in labels.iter().enumerate() {
+            if class != MISSING && is_held(self.held, batch, row) {
+                held[class as usize].push(row as u32);
+                continue;
+            }
+            let place = if class == MISSING { self.components.classes() } else { class as usize };
+            if let Some(rows) = by_class.get_mut(place) {
+                rows.push(row as u32);
+            }
+        }
+        for (class, rows) in by_class.iter().enumerate() {
+            let class = (class < self.components.classes()).then_some(class);
+            if class.is_some() || self.unlabelled > 0.0 {
+                rows.chunks(most).try_for_each(|rows| self.add(expected, batch, rows, class))?;
+            }
+        }
+        for (class, rows) in held.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            for rows in rows.chunks(most) {
+                let densities: Vec<&AnyDensity> = self.by_class[class].iter().collect();
+                let groups = self.components.of_class(class).len();
+                let mut scores = self.scores(&densities, batch, Rows::Index(rows), groups)?;
+                for (log_p, &row) in self.components.share(class, &mut scores).iter().zip(rows) {
+                    let weight = batch.row_weights().map_or(1.0, |w| w[row as usize]);
+                    if weight > 0.0 {
+                        expected.held_out += weight * log_p;
+                        expected.held_weight += weight;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Stored for Expect {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        archive.put_json(name, &(self.blocks.len(), self.unlabelled, self.held))?;
+        archive.put(&format!("{name}.log_prior"), &[self.log_prior.len()], &self.log_prior)?;
+        self.components.store(archive, &format!("{name}.components"))?;
+        for (b, fitted) in self.blocks.iter().enumerate() {
+            fitted.store(archive, &format!("{name}.{b}"))?;
+        }
+        Ok(())
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (blocks, unlabelled, held): (usize, f64, Option<u64>) = archive.json(name)?;
+        let components = Components::load(archive, &format!("{name}.components"))?;
+        let log_prior = archive.get(&format!("{name}.log_prior"), &[components.classes()])?.to_vec();
+        let mut loaded = Vec::new();
+        for b in 0..blocks {
+            let mut fitted = FittedBlock::load(archive, &format!("{name}.{b}"))?;
+            if fitted.density.classes() != components.groups() {
+                return Err(archive.damaged("the densities are not those of the groups"));
+            }
+            if let (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density)) =
+                (&mut fitted.block.family, &fitted.density)
+            {
+                *family = Gaussian::settled_as(family, density);
+            }
+            loaded.push(fitted);
+        }
+        Ok(Expect::new(loaded, components, log_prior, unlabelled, held))
+    }
+}
+
+/// What the pass leaves.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// Σ w log p(x, class) of labelled rows and Σ w log p(x) of the others.
+    pub(super) log_likelihood: f64,
+    /// Σ w
+    pub(super) weight: f64,
+    /// Σ w log p(x | class) of the rows that were held out.
+    pub(super) held_out: f64,
+    /// Σ w of them.
+    pub(super) held_weight: f64,
+    /// The statistics of each group.
+    pub(super) groups: Vec<Group>,
+}
+
+impl Expected {
+    pub(super) fn empty(blocks: &[Block], groups: usize) -> Self {
+        let groups = vec![Group::empty(blocks); groups];
+        Expected { log_likelihood: 0.0, weight: 0.0, held_out: 0.0, held_weight: 0.0, groups }
+    }
+}
+
+impl Statistic for Expected {
+    fn merge(&mut self, other: &Self) -> Result<()> {
+        Error::check_shape("groups of the merged statistics", self.groups.len(), other.groups.len())?;
+        self.log_likelihood += other.log_likelihood;
+        self.weight += other.weight;
+        self.held_out += other.held_out;
+        self.held_weight += other.held_weight;
+        self.groups.iter_mut().zip(&other.groups).try_for_each(|(a, b)| a.merge(b))
+    }
+}
+
+impl Stored for Expected {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let sums = [self.log_likelihood, self.weight, self.held_out, self.held_weight];
+        archive.put(&format!("{name}.sums"), &[4], &sums)?;
+        archive.put_json(&format!("{name}.groups"), &self.groups.len())?;
+        self.groups.iter().enumerate().try_for_each(|(g, group)| group.store(archive, &format!("{name}.{g}")))
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let &[log_likelihood, weight, held_out, held_weight] = archive.get(&format!("{name}.sums"), &[4])? else {
+            unreachable!("four values")
+        };
+        let count: usize = archive.json(&format!("{name}.groups"))?;
+        let groups = (0..count).map(|g| Group::load(archive, &format!("{name}.{g}"))).collect::<Result<_>>()?;
+        Ok(Expected { log_likelihood, weight, held_out, held_weight, groups })
+    }
+}
