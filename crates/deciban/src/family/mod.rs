@@ -118,6 +118,17 @@ pub trait Family: Clone + Send + Sync {
         0.0
     }
 
+    /// How far three statistics in a row of expectation–maximisation are apart, as points of the parameters: ‖r‖²
+    /// and ‖v‖² with r = θ₁ − θ₀ and v = (θ₂ − θ₁) − r. `None` for families whose steps are not extrapolated.
+    fn step_lengths(&self, _steps: [&Self::Statistic; 3]) -> Option<[f64; 2]> {
+        None
+    }
+
+    /// The statistic at θ₀ + 2αr + α²v, if there is one (squared extrapolation, Varadhan & Roland 2008).
+    fn extrapolate(&self, _steps: [&Self::Statistic; 3], _alpha: f64) -> Option<Self::Statistic> {
+        None
+    }
+
     /// Whether [`choose`](Family::choose) has anything to settle.
     fn is_open(&self) -> bool {
         false
@@ -313,6 +324,26 @@ macro_rules! families {
                         Ok(f.begin(s, class, names)?.map(AnyStatistic::$variant))
                     })*
                     _ => Err(different()),
+                }
+            }
+            fn step_lengths(&self, steps: [&AnyStatistic; 3]) -> Option<[f64; 2]> {
+                #[allow(unreachable_patterns)]
+                match (self, steps) {
+                    $((
+                        AnyFamily::$variant(f),
+                        [AnyStatistic::$variant(a), AnyStatistic::$variant(b), AnyStatistic::$variant(c)],
+                    ) => f.step_lengths([a, b, c]),)*
+                    _ => None,
+                }
+            }
+            fn extrapolate(&self, steps: [&AnyStatistic; 3], alpha: f64) -> Option<AnyStatistic> {
+                #[allow(unreachable_patterns)]
+                match (self, steps) {
+                    $((
+                        AnyFamily::$variant(f),
+                        [AnyStatistic::$variant(a), AnyStatistic::$variant(b), AnyStatistic::$variant(c)],
+                    ) => f.extrapolate([a, b, c], alpha).map(AnyStatistic::$variant),)*
+                    _ => None,
                 }
             }
             fn log_prior(&self, density: &AnyDensity) -> f64 {

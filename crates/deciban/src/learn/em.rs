@@ -2,7 +2,8 @@
 //!
 //! Each pass ([`Expect`]) scores the rows by the current model, assigns them to groups and fills missing cells;
 //! the next model is the ordinary fit of the statistics it leaves. The log-likelihood, with the logarithm of
-//! the prior of the parameters where there is one, never falls. It is the one loop behind
+//! the prior of the parameters where there is one, never falls. Where all blocks are Gaussian, every third step
+//! is a leap to where the steps before it lead, taken only if it leads up. It is the one loop behind
 //!
 //! - several components in a class, which begin at clusters of its rows ([`start`](super::start));
 //! - missing cells where columns are modelled jointly, which begin at the cells that are there;
@@ -124,7 +125,7 @@ struct End {
 
 /// A climb ends when a step gains less in log-likelihood per row. Mixtures climb slowly, and what they gain at
 /// the end says little about other rows.
-const TOLERANCE: f64 = 1e-9;
+const TOLERANCE: f64 = 1e-7;
 const MIXTURE_TOLERANCE: f64 = 1e-4;
 /// The numbers of components that are tried.
 const COUNTS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
@@ -179,12 +180,22 @@ impl<E: Engine> Climb<'_, E> {
         };
         let mut state = self.begin(count, held)?;
         let mut before: Option<State> = None;
+        // The states since the last leap, and the state to go on from if a leap leads down.
+        let (mut steps, mut fallback): (Vec<State>, Option<State>) = (Vec::new(), None);
         let mut convergence = Convergence::default();
         loop {
             engine.check_stop()?;
             let expected = engine.run(&state.pass(learner.unlabelled, held))?;
             let penalty: f64 = state.blocks.iter().map(|b| b.block.family.log_prior(&b.density)).sum();
             let objective = (expected.log_likelihood + penalty) / expected.weight.max(f64::MIN_POSITIVE);
+            let last = convergence.path.last().copied();
+            if let Some(plain) = fallback.take()
+                && last.is_some_and(|last| objective.is_nan() || objective < last)
+            {
+                state = plain;
+                steps.clear();
+                continue;
+            }
             if !objective.is_finite() {
                 return Err(Error::Schema(
                     "some rows are impossible under the current model, and nothing can be learned from them: \
@@ -192,7 +203,7 @@ impl<E: Engine> Climb<'_, E> {
                         .into(),
                 ));
             }
-            let gain = convergence.path.last().map_or(f64::INFINITY, |last| objective - last);
+            let gain = last.map_or(f64::INFINITY, |last| objective - last);
             convergence.converged = gain < tolerance;
             // Families whose fit is not a maximum (shrunk, or with bins cut anew) may lose a little at the end.
             if let (true, Some(before)) = (gain < 0.0, &before) {
@@ -207,6 +218,12 @@ impl<E: Engine> Climb<'_, E> {
             }
             let next = state.next(schema, &expected.groups)?;
             before = Some(std::mem::replace(&mut state, next));
+            steps.extend(before.clone());
+            if let [first, second] = &steps[..] {
+                let leap = State::leap([first, second, &state], schema);
+                steps.clear();
+                fallback = leap.map(|leap| std::mem::replace(&mut state, leap));
+            }
         }
     }
 
@@ -323,6 +340,39 @@ impl State {
             fitted.push(FittedBlock { block, density });
         }
         Ok(State { blocks: fitted, components, weights, groups })
+    }
+
+    /// Where three steps in a row lead, if they are extrapolated: from θ₀ to θ₀ + 2αr + α²v with α = ‖r‖/‖v‖, r the
+    /// first step and v how the second differs from it. `None` where nothing is gained, or nothing is there.
+    fn leap(steps: [&State; 3], schema: &Schema) -> Option<State> {
+        let [first, second, third] = steps;
+        let last = &third.groups;
+        if !third.components.is_single() {
+            return None;
+        }
+        let families: Vec<&AnyFamily> = third.blocks.iter().map(|fitted| &fitted.block.family).collect();
+        let of = |g: usize, b: usize| steps.map(|state| &state.groups[g].blocks[b]);
+        let mut lengths = [0.0, 0.0];
+        for g in 0..last.len() {
+            for (b, family) in families.iter().enumerate() {
+                let [r, v] = family.step_lengths(of(g, b))?;
+                lengths = [lengths[0] + r, lengths[1] + v];
+            }
+        }
+        let alpha = (lengths[0] / lengths[1]).sqrt();
+        // At 1 the leap is the second step itself.
+        if !(alpha.is_finite() && alpha > 1.1 && first.groups.len() == last.len() && second.groups.len() == last.len())
+        {
+            return None;
+        }
+        let mut groups = last.clone();
+        for (g, group) in groups.iter_mut().enumerate() {
+            for (b, family) in families.iter().enumerate() {
+                group.blocks[b] = family.extrapolate(of(g, b), alpha)?;
+            }
+        }
+        let blocks = third.blocks.iter().map(|fitted| fitted.block.clone()).collect();
+        State::fit(blocks, third.components.clone(), third.weights.clone(), groups, schema).ok()
     }
 
     fn log_prior(&self) -> Vec<f64> {

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use crate::data::Tile;
 use crate::error::{Error, Result};
-use crate::numerics::{Matrix, cholesky, solve_lower, solve_lower_tile};
+use crate::numerics::{Matrix, solve_lower_tile};
 
 use super::density::{Factor, GaussianDensity};
 
@@ -59,27 +59,65 @@ pub(super) fn patterns(tile: &Tile) -> Vec<Pattern> {
     order.chunk_by(|&a, &b| bits(a) == bits(b)).map(pattern).collect()
 }
 
-/// The Cholesky factor of P_mm.
-fn missing_factor(precision: &Matrix, missing: &[usize]) -> Result<Matrix> {
-    let n = missing.len();
-    // A principal minor of a positive definite matrix is positive definite.
-    cholesky(&Matrix::from_fn(n, n, |a, b| precision[(missing[a], missing[b])]))
-        .ok_or_else(|| Error::Schema("a covariance is too close to singular to fill missing cells".into()))
+/// The Cholesky factor of P_mm, row after row: a few cells each, for which a library's set-up would cost more.
+struct MissingFactor {
+    n: usize,
+    l: Vec<f64>,
+}
+
+impl MissingFactor {
+    fn new(precision: &Matrix, missing: &[usize]) -> Result<Self> {
+        let n = missing.len();
+        let mut l = vec![0.0; n * n];
+        for a in 0..n {
+            for b in 0..=a {
+                let sum: f64 = l[a * n..a * n + b].iter().zip(&l[b * n..b * n + b]).map(|(x, y)| x * y).sum();
+                let rest = precision[(missing[a], missing[b])] - sum;
+                l[a * n + b] = match a == b {
+                    // A principal minor of a positive definite matrix is positive definite.
+                    true if rest <= 0.0 => {
+                        let message = "a covariance is too close to singular to fill missing cells: give §prior_rows, \
+                                       §shrinkage or §covariance=diagonal";
+                        return Err(Error::Schema(message.into()));
+                    }
+                    true => rest.sqrt(),
+                    false => rest / l[b * n + b],
+                };
+            }
+        }
+        Ok(MissingFactor { n, l })
+    }
+
+    /// ½ ln|P_mm|
+    fn half_log_determinant(&self) -> f64 {
+        (0..self.n).map(|a| self.l[a * self.n + a].ln()).sum()
+    }
+
+    /// x ← P_mm⁻¹ x
+    fn solve(&self, x: &mut [f64]) {
+        let (n, l) = (self.n, &self.l);
+        for a in 0..n {
+            let sum: f64 = l[a * n..a * n + a].iter().zip(&x[..a]).map(|(l, x)| l * x).sum();
+            x[a] = (x[a] - sum) / l[a * n + a];
+        }
+        for a in (0..n).rev() {
+            let sum: f64 = (a + 1..n).map(|b| l[b * n + a] * x[b]).sum();
+            x[a] = (x[a] - sum) / l[a * n + a];
+        }
+    }
 }
 
 impl Pattern {
-    /// Sets the missing cells of standardised rows to ẑ_m, where `l` is the factor of P_mm.
-    fn fill(&self, z: &mut Tile, precision: &Matrix, l: &Matrix) {
-        let mut b = Matrix::zeros(self.missing.len(), self.rows.len());
-        for (k, &i) in self.rows.iter().enumerate() {
-            for (a, &m) in self.missing.iter().enumerate() {
-                b[(a, k)] = -self.present.iter().map(|&o| precision[(m, o)] * z.column(o)[i]).sum::<f64>();
+    /// Sets the missing cells of standardised rows to ẑ_m.
+    fn fill(&self, z: &mut Tile, precision: &Matrix, factor: &MissingFactor) {
+        let mut b = vec![0.0; self.missing.len()];
+        for &i in &self.rows {
+            for (b, &m) in b.iter_mut().zip(&self.missing) {
+                let column = precision.column(m);
+                *b = -self.present.iter().map(|&o| column[o] * z.column(o)[i]).sum::<f64>();
             }
-        }
-        solve_lower(l, false, &mut b);
-        solve_lower(l, true, &mut b);
-        for (k, &i) in self.rows.iter().enumerate() {
-            self.missing.iter().enumerate().for_each(|(a, &m)| z.column_mut(m)[i] = b[(a, k)]);
+            factor.solve(&mut b);
+            self.missing.iter().zip(&b).for_each(|(&m, b)| z.column_mut(m)[i] = *b);
         }
     }
 }
@@ -103,10 +141,10 @@ impl GaussianDensity {
         let precision = self.precision(self.factor_place(group));
         let mut halves = Vec::with_capacity(patterns.len());
         for pattern in patterns {
-            let l = missing_factor(precision, &pattern.missing)?;
-            halves.push((0..l.rows()).map(|j| l[(j, j)].ln()).sum());
+            let factor = MissingFactor::new(precision, &pattern.missing)?;
+            halves.push(factor.half_log_determinant());
             if !pattern.missing.is_empty() {
-                pattern.fill(&mut z, precision, &l);
+                pattern.fill(&mut z, precision, &factor);
             }
         }
         Ok((z, halves))
@@ -149,13 +187,15 @@ impl GaussianDensity {
                 pattern.rows.iter().for_each(|&i| tile.column_mut(m)[i] = mean[m] + sd[m] * z.column(m)[i]);
             }
             let weight: f64 = pattern.rows.iter().map(|&i| weights.map_or(1.0, |w| w[i])).sum();
-            let mut inverse = Matrix::identity(pattern.missing.len());
-            let l = missing_factor(precision, &pattern.missing)?;
-            solve_lower(&l, false, &mut inverse);
-            solve_lower(&l, true, &mut inverse);
-            for (a, &i) in pattern.missing.iter().enumerate() {
-                for (b, &j) in pattern.missing.iter().enumerate().take(a + 1) {
-                    spread[(i, j)] += weight * inverse[(a, b)] * sd[i] * sd[j];
+            let factor = MissingFactor::new(precision, &pattern.missing)?;
+            let mut inverse = vec![0.0; pattern.missing.len()];
+            for (b, &j) in pattern.missing.iter().enumerate() {
+                inverse.fill(0.0);
+                inverse[b] = 1.0;
+                factor.solve(&mut inverse);
+                // Columns stand in ascending order: these are of the lower triangle.
+                for (a, &i) in pattern.missing.iter().enumerate().skip(b) {
+                    spread[(i, j)] += weight * inverse[a] * sd[i] * sd[j];
                 }
             }
         }

@@ -380,6 +380,14 @@ impl Family for Gaussian {
         statistic.beginning(class, names)
     }
 
+    fn step_lengths(&self, steps: [&GaussianStatistic; 3]) -> Option<[f64; 2]> {
+        GaussianStatistic::step_lengths(steps)
+    }
+
+    fn extrapolate(&self, steps: [&GaussianStatistic; 3], alpha: f64) -> Option<GaussianStatistic> {
+        GaussianStatistic::extrapolate(steps, alpha)
+    }
+
     fn log_prior(&self, density: &GaussianDensity) -> f64 {
         self.log_prior_of(density)
     }

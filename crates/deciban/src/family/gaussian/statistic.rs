@@ -129,6 +129,63 @@ impl GaussianStatistic {
     }
 }
 
+/// Means and covariances in standard deviations of the first of three steps: r and v of each.
+struct Steps<'a> {
+    first: &'a Moments,
+    sd: Vec<f64>,
+    /// θ₀, r and v; means, then the lower triangle of covariances.
+    start: Vec<f64>,
+    r: Vec<f64>,
+    v: Vec<f64>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(steps: [&'a GaussianStatistic; 3]) -> Option<Self> {
+        let full = |statistic: &'a GaussianStatistic| match statistic {
+            GaussianStatistic::Full(moments) if moments.weight() > 0.0 => Some(moments),
+            _ => None,
+        };
+        let [first, second, third] = [full(steps[0])?, full(steps[1])?, full(steps[2])?];
+        let d = first.width();
+        let sd: Vec<f64> = (0..d).map(|j| (first.scatter()[(j, j)] / first.weight()).sqrt()).collect();
+        if sd.iter().any(|s| s.is_nan() || *s <= 0.0) {
+            return None;
+        }
+        let point = |m: &Moments| -> Vec<f64> {
+            let means = (0..d).map(|j| (m.mean()[j] - first.mean()[j]) / sd[j]);
+            let cell = |i: usize, j: usize| m.scatter()[(i, j)] / m.weight() / sd[i] / sd[j];
+            means.chain((0..d).flat_map(|j| (j..d).map(move |i| (i, j))).map(|(i, j)| cell(i, j))).collect()
+        };
+        let [a, b, c] = [point(first), point(second), point(third)];
+        let r: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
+        let v = b.iter().zip(&c).zip(&r).map(|((b, c), r)| (c - b) - r).collect();
+        Some(Steps { first, sd, start: a, r, v })
+    }
+}
+
+impl GaussianStatistic {
+    /// ‖r‖² and ‖v‖² of three steps, in standard deviations.
+    pub(super) fn step_lengths(steps: [&GaussianStatistic; 3]) -> Option<[f64; 2]> {
+        let Steps { r, v, .. } = Steps::new(steps)?;
+        Some([r, v].map(|x| x.iter().map(|x| x * x).sum()))
+    }
+
+    /// The moments at θ₀ + 2αr + α²v, with the weight of the last step.
+    pub(super) fn extrapolate(steps: [&GaussianStatistic; 3], alpha: f64) -> Option<GaussianStatistic> {
+        let Steps { first, sd, start, r, v } = Steps::new(steps)?;
+        let GaussianStatistic::Full(last) = steps[2] else { return None };
+        let d = first.width();
+        let at = |k: usize| start[k] + 2.0 * alpha * r[k] + alpha * alpha * v[k];
+        let mean = (0..d).map(|j| first.mean()[j] + sd[j] * at(j)).collect();
+        let mut scatter = Matrix::zeros(d, d);
+        let cells = (0..d).flat_map(|j| (j..d).map(move |i| (i, j)));
+        for (k, (i, j)) in cells.enumerate() {
+            scatter[(i, j)] = last.weight() * sd[i] * sd[j] * at(d + k);
+        }
+        Moments::from_parts(last.rows(), last.weight(), mean, scatter).ok().map(GaussianStatistic::Full)
+    }
+}
+
 impl Statistic for GaussianStatistic {
     fn merge(&mut self, other: &Self) -> Result<()> {
         if self.is_columns() != other.is_columns() {
