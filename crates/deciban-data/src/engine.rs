@@ -2,10 +2,12 @@
 //! order, and stripes are merged in order. S depends on the pass alone and the blocks on the bytes
 //! alone, so results are the same bits for any number of threads.
 
-use deciban::Result;
+use std::sync::atomic::Ordering;
+
 use deciban::data::{Batch, Profile, Schema};
-use deciban::engine::{Engine, merge_in_order, stripes};
+use deciban::engine::{Engine, Watch, merge_in_order, stripes};
 use deciban::pass::Pass;
+use deciban::{Error, Result};
 use rayon::prelude::*;
 
 use crate::block::Block;
@@ -22,7 +24,9 @@ impl Engine for Files {
         let plan = &self.input.plan;
         let count = stripes(pass.size()).min(MOST_STRIPES);
         let mut stripes: Vec<P::Statistic> = (0..count).map(|_| pass.empty()).collect();
+        self.watch().inspect(|watch| watch.pass());
         self.stream(pass.wants_hashes(), |blocks| {
+            self.check_stop()?;
             let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
             for block in blocks {
                 shares[block.index % count].push(block);
@@ -30,6 +34,7 @@ impl Engine for Files {
             let observe = |(statistic, share): (&mut P::Statistic, Vec<&Block>)| {
                 for block in share {
                     let observed = block.with_batch(plan, |batch| {
+                        self.watch().inspect(|watch| watch.rows(batch.rows()));
                         (0..batch.rows())
                             .step_by(CHUNK)
                             .try_for_each(|start| pass.observe(statistic, &batch.slice(start..start + CHUNK)))
@@ -49,7 +54,27 @@ impl Engine for Files {
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         let plan = &self.input.plan;
-        self.stream(false, |blocks| blocks.iter().try_for_each(|block| block.with_batch(plan, &mut *visit)))
+        self.watch().inspect(|watch| watch.pass());
+        self.stream(false, |blocks| {
+            self.check_stop()?;
+            blocks.iter().try_for_each(|block| {
+                block.with_batch(plan, |batch| {
+                    self.watch().inspect(|watch| watch.rows(batch.rows()));
+                    visit(batch)
+                })
+            })
+        })
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        match self.watch().is_some_and(|watch| watch.stop().load(Ordering::Relaxed)) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.watch.as_deref()
     }
 
     fn schema(&self) -> Result<Schema> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use deciban::data::{Batch, Column, Kind, Profile, Schema, Spelling, Written};
+use deciban::engine::Watch;
 use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
@@ -50,6 +51,7 @@ pub struct Files {
     pub(crate) names: Mutex<Names>,
     pub(crate) block: usize,
     pub(crate) report: Option<Report>,
+    pub(crate) watch: Option<Arc<Watch>>,
     target: String,
     /// The columns with all their levels, after the first run.
     complete: OnceLock<Vec<Column>>,
@@ -156,6 +158,7 @@ impl Files {
             names: Mutex::new(names),
             block: BLOCK,
             report: None,
+            watch: None,
             complete: OnceLock::new(),
             profiles: OnceLock::new(),
             known,
@@ -280,6 +283,11 @@ impl Files {
     /// read, and how many there are, if that is known.
     pub fn on_progress(&mut self, report: Box<dyn Fn(u64, Option<u64>) + Send + Sync>) {
         self.report = Some(report);
+    }
+
+    /// Counts the passes and rows of all runs, which end when the watch asks for it.
+    pub fn watched_by(&mut self, watch: Arc<Watch>) {
+        self.watch = Some(watch);
     }
 
     /// Applies `map` to batches in parallel and hands the results to `emit` in the order of the rows.

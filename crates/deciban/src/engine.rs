@@ -3,7 +3,7 @@
 //! Results are the same bits for any number of threads: rows are cut into stripes whose number
 //! depends on the data alone, each stripe is observed in order, and stripes are merged in order.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -29,6 +29,11 @@ pub trait Engine {
         Ok(())
     }
 
+    /// What counts how far the work has come, if somebody watches.
+    fn watch(&self) -> Option<&Watch> {
+        None
+    }
+
     /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
     fn schema(&self) -> Result<Schema>;
 
@@ -36,6 +41,63 @@ pub trait Engine {
     /// there are none.
     fn profiles(&self) -> Result<Vec<Profile>> {
         Ok(Vec::new())
+    }
+}
+
+/// How far work has come, and whether it is to end: engines count and obey, another thread reads and asks.
+#[derive(Debug, Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    passes: AtomicU64,
+    rows: AtomicU64,
+    steps: AtomicU64,
+    expected: AtomicU64,
+}
+
+/// What a [`Watch`] has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Passes that have begun.
+    pub passes: u64,
+    /// Rows that all passes together have seen.
+    pub rows: u64,
+    /// Models that a search has fitted, each without one fold.
+    pub steps: u64,
+    /// How many of them there will be, as far as is known.
+    pub expected: u64,
+}
+
+impl Watch {
+    /// The flag that ends the work soon after it turns true.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// What has been counted so far.
+    pub fn counted(&self) -> Counted {
+        let [passes, rows, steps, expected] =
+            [&self.passes, &self.rows, &self.steps, &self.expected].map(|count| count.load(Ordering::Relaxed));
+        Counted { passes, rows, steps, expected }
+    }
+
+    /// A pass begins.
+    pub fn pass(&self) {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A pass has seen more rows.
+    pub fn rows(&self, rows: usize) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    /// So many more steps will come.
+    pub fn expect(&self, steps: usize) {
+        self.expected.fetch_add(steps as u64, Ordering::Relaxed);
+    }
+
+    /// So many steps are done.
+    pub fn step(&self, steps: usize) {
+        self.steps.fetch_add(steps as u64, Ordering::Relaxed);
     }
 }
 
@@ -47,6 +109,7 @@ pub struct Memory<'a> {
     schema: Schema,
     batch: Batch<'a>,
     stop: Option<&'a AtomicBool>,
+    watch: Option<&'a Watch>,
 }
 
 /// Rows observed at once: enough to sort by class, few enough to stay in the cache.
@@ -61,7 +124,7 @@ impl<'a> Memory<'a> {
             most if most > schema.classes().len() => {
                 Err(Error::Shape { what: "class codes".into(), expected: schema.classes().len(), found: most })
             }
-            _ => Ok(Memory { schema, batch, stop: None }),
+            _ => Ok(Memory { schema, batch, stop: None, watch: None }),
         }
     }
 
@@ -69,11 +132,17 @@ impl<'a> Memory<'a> {
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Memory { stop: Some(stop), ..self }
     }
+
+    /// Counts what is done, and ends when the watch asks for it.
+    pub fn watched_by(self, watch: &'a Watch) -> Self {
+        Memory { stop: Some(watch.stop()), watch: Some(watch), ..self }
+    }
 }
 
 impl Engine for Memory<'_> {
     fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
         let rows = self.batch.rows();
+        self.watch.inspect(|watch| watch.pass());
         let hashes = if pass.wants_hashes() { row_hashes(self.schema.columns(), &self.batch) } else { Vec::new() };
         let mut batch = self.batch.clone();
         for (column, hashes) in &hashes {
@@ -90,6 +159,7 @@ impl Engine for Memory<'_> {
                 for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
                     self.check_stop()?;
                     pass.observe(&mut statistic, &batch.slice(start..end.min(start + CHUNK)))?;
+                    self.watch.inspect(|watch| watch.rows(CHUNK.min(end - start)));
                 }
                 Ok(statistic)
             })
@@ -100,10 +170,18 @@ impl Engine for Memory<'_> {
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         // One batch, as long as its rows can be numbered in 32 bits.
         const MOST: usize = 1 << 31;
+        self.watch.inspect(|watch| watch.pass());
         (0..self.batch.rows()).step_by(MOST).try_for_each(|start| {
             self.check_stop()?;
-            visit(&self.batch.slice(start..start.saturating_add(MOST)))
+            let part = self.batch.slice(start..start.saturating_add(MOST));
+            visit(&part)?;
+            self.watch.inspect(|watch| watch.rows(part.rows()));
+            Ok(())
         })
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.watch
     }
 
     fn check_stop(&self) -> Result<()> {
@@ -155,6 +233,12 @@ mod tests {
         let learner = Generative::gaussian(schema.columns(), Gaussian::default()).unwrap();
         assert!(learner.learn(&engine).is_ok());
         stop.store(true, Ordering::Relaxed);
+        assert!(matches!(learner.learn(&engine), Err(Error::Interrupted)));
+        let watch = Watch::default();
+        let engine = engine.watched_by(&watch);
+        learner.learn(&engine).unwrap();
+        assert_eq!(watch.counted(), Counted { passes: 1, rows: 4, ..Counted::default() });
+        watch.stop().store(true, Ordering::Relaxed);
         assert!(matches!(learner.learn(&engine), Err(Error::Interrupted)));
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::candidate::{Candidate, Recipe, Shared};
 use super::{Folded, Folds, View};
 use crate::data::Schema;
-use crate::engine::Engine;
+use crate::engine::{Engine, Watch};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Bank, are_kin};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
@@ -152,7 +152,8 @@ pub fn fit(
     if let Some(fold) = present.iter().position(|classes| classes.len() < 2) {
         return Err(too_few(statistics, fold, &present[fold]));
     }
-    let mut fits = closed_form(candidates, shared, statistics, &weights, &present)?;
+    engine.watch().inspect(|watch| watch.expect(candidates.len() * folds.count()));
+    let mut fits = closed_form(candidates, shared, statistics, &weights, &present, engine.watch())?;
     for (c, candidate) in candidates.iter().enumerate() {
         let failed_by_gaps = match (&candidate.recipe, &shared.places[c]) {
             (Recipe::Generative(learner), Some(places)) if fits.failures[c].is_some() => {
@@ -176,9 +177,11 @@ pub fn fit(
                 Ok(model) => models.candidates[c] = Scorer::Model(Box::new(model)),
                 Err(error) => {
                     fits.failures[c] = Some(error);
+                    engine.watch().inspect(|watch| watch.step(folds.count() - held));
                     break;
                 }
             }
+            engine.watch().inspect(|watch| watch.step(1));
         }
         fits.seconds[c] = started.elapsed().as_secs_f64();
     }
@@ -220,6 +223,7 @@ fn closed_form(
     statistics: &Statistics,
     weights: &[Vec<f64>],
     present: &[Vec<usize>],
+    watch: Option<&Watch>,
 ) -> Result<Fits> {
     let (schema, summary) = (statistics.schema(), statistics.summary());
     let parts: Vec<Vec<Vec<AnyStatistic>>> = (0..shared.blocks.len()).map(|b| summary.block_by_fold(b)).collect();
@@ -276,6 +280,7 @@ fn closed_form(
             scorers.push(Scorer::Blocks(fitted));
             failures.push(failure);
             seconds.push(started.elapsed().as_secs_f64());
+            watch.filter(|_| places.is_some()).inspect(|watch| watch.step(1));
         }
         Ok((
             FoldModels { classes: classes.clone(), prior, blocks, candidates: scorers, banks: Vec::new() },
@@ -333,9 +338,11 @@ fn linear(candidates: &[Candidate], engine: &impl Engine, folds: &Folds, present
                     // One error serves all members.
                     let message = error.marked();
                     members.iter().for_each(|&c| fits.failures[c] = Some(Error::Schema(message.clone())));
+                    engine.watch().inspect(|watch| watch.step(members.len() * (folds.count() - held)));
                     break;
                 }
             }
+            engine.watch().inspect(|watch| watch.step(members.len()));
         }
         let share = started.elapsed().as_secs_f64() / members.len() as f64;
         members.iter().for_each(|&c| fits.seconds[c] = share);

@@ -3,7 +3,7 @@
 
 use super::Folds;
 use crate::data::{Batch, MISSING, Profile, Schema};
-use crate::engine::Engine;
+use crate::engine::{Engine, Watch};
 use crate::error::Result;
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
@@ -102,6 +102,10 @@ impl<E: Engine> Engine for Folded<'_, E> {
 
     fn check_stop(&self) -> Result<()> {
         self.engine.check_stop()
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.engine.watch()
     }
 
     fn profiles(&self) -> Result<Vec<Profile>> {
