@@ -151,12 +151,11 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
     Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks })
 }
 
-/// Summarises rows for models of this kind; with remarks about the columns.
+/// Summarises rows for models of this kind, by options that shape statistics alone; with remarks about the columns.
 pub fn collect(request: &Learning, input: &mut impl Input) -> Result<(Statistics, Vec<Remark>)> {
     request.options.check(&request.model)?;
     request.options.check_shaping()?;
-    let (_, statistics, remarks) = request.collect(&request.model, input)?;
-    Ok((statistics, remarks))
+    request.statistics(input)
 }
 
 /// The generative model whose statistics a kind is fitted from.
@@ -172,6 +171,13 @@ fn kind_of(statistics: &Statistics) -> &'static str {
 }
 
 impl Learning {
+    /// The statistics that this model is fitted from; with remarks about the columns.
+    pub fn statistics(&self, input: &mut impl Input) -> Result<(Statistics, Vec<Remark>)> {
+        self.options.check(&self.model)?;
+        let (_, statistics, remarks) = self.collect(&self.model, input)?;
+        Ok((statistics, remarks))
+    }
+
     fn collect(&self, kind: &str, input: &mut impl Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
         let (columns, look) = (input.columns()?, Look::new(input)?);
         let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles))?;

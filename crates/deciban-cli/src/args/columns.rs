@@ -4,11 +4,9 @@ use clap::Args;
 use deciban::data::Kind;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options};
-use deciban_tasks::{Counted, Input, Look, Remark};
 
 use super::read::ReadArgs;
 use super::texts::TextArgs;
-use crate::progress::Progress;
 
 /// Which columns are learned from.
 #[derive(Args)]
@@ -52,7 +50,7 @@ impl ColumnArgs {
     }
 
     /// The same, with a column of folds or groups.
-    fn open_folded(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Files> {
+    pub fn open_folded(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Files> {
         if self.target.is_none() && !read.has_labels() && !are_folders(paths) {
             let columns = deciban_data::peek_columns(paths, &read.options(None))?;
             let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
@@ -63,23 +61,6 @@ impl ColumnArgs {
             return Err(Error::parameter("target", message));
         }
         Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
-    }
-
-    /// Opens rows for several passes, after one that finds all their classes and levels; with what a person should
-    /// know about the columns.
-    pub fn open_settled(
-        &self,
-        paths: &[String],
-        read: &ReadArgs,
-        fold: Option<&str>,
-    ) -> Result<(Files, Counted, Vec<Remark>)> {
-        let mut files = self.open_folded(paths, read, fold)?;
-        let mut remarks = Look::new(&files)?.remarks(&[]);
-        let progress = Progress::watch(&mut files, "reading");
-        let counted = files.settle()?;
-        drop(progress);
-        remarks.extend(Remark::warnings(files.warnings()));
-        Ok((files, counted, remarks))
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

@@ -1,29 +1,7 @@
 //! How rows are dealt into folds.
 
 use clap::Args;
-use deciban::engine::Engine;
-use deciban::select::Folds;
-use deciban::{Error, Result};
-
-/// How many folds there are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FoldCount {
-    /// This many.
-    Count(usize),
-    /// As many as rows.
-    LeaveOneOut,
-}
-
-impl std::str::FromStr for FoldCount {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("leave-one-out", _) => Ok(FoldCount::LeaveOneOut),
-            (_, Ok(count @ 2..=1000)) => Ok(FoldCount::Count(count)),
-            _ => Err("give a number from 2 to 1000, or leave-one-out".into()),
-        }
-    }
-}
+use deciban_tasks::comparison::{FoldCount, FoldRule};
 
 /// How rows are dealt into folds.
 #[derive(Args)]
@@ -54,25 +32,17 @@ impl FoldArgs {
         self.seed
     }
 
-    /// Whether every row is a fold of its own.
-    pub fn is_leave_one_out(&self) -> Result<bool> {
-        match (self.folds, self.column()) {
-            (FoldCount::LeaveOneOut, Some(_)) => {
-                Err(Error::parameter("folds=leave-one-out", "rows are left out one by one: drop §group and §fold"))
-            }
-            (folds, _) => Ok(folds == FoldCount::LeaveOneOut),
-        }
+    /// How many folds there are.
+    pub fn count(&self) -> FoldCount {
+        self.folds
     }
 
-    /// The folds of an input.
-    pub fn folds(&self, engine: &impl Engine) -> Result<Folds> {
-        let FoldCount::Count(count) = self.folds else {
-            return Err(Error::parameter("folds", "give a number of folds"));
-        };
+    /// Which rows are held out together.
+    pub fn rule(&self) -> FoldRule {
         match (&self.group, &self.fold) {
-            (Some(_), _) => Folds::grouped(engine, count, self.seed),
-            (None, Some(_)) => Folds::given(engine),
-            (None, None) => Folds::stratified(engine, count, self.seed),
+            (Some(_), _) => FoldRule::Grouped,
+            (None, Some(_)) => FoldRule::Given,
+            (None, None) => FoldRule::Stratified,
         }
     }
 }

@@ -127,7 +127,9 @@ impl Evaluate {
         // The report first: who reads only the start of the table has it all the same.
         if let Some(path) = &self.report {
             let Terms { prior, costs, .. } = request.application.to_model(&model)?;
-            report(path, &self.model, &self.data, &files, &Use { model: &model, prior: &prior, costs: &costs })?;
+            let title = format!("{} on {}", self.model.display(), self.data.join(", "));
+            let page = report(&title, &files, &Use { model: &model, prior: &prior, costs: &costs })?;
+            output::write(path, page.as_bytes())?;
         }
         self.show(&evaluated)
     }

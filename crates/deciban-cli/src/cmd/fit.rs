@@ -110,7 +110,7 @@ impl Fit {
 
     fn tell(&self, model: &Model, seconds: f64) -> Result<()> {
         let Some(path) = &self.output else {
-            say!("{}", describe::any(model).trim_end());
+            say!("{}", describe::Description::new(model).text().trim_end());
             note!("The model was not saved: give -o FILE.");
             return Ok(());
         };

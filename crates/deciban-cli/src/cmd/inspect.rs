@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::evaluate::{Sampling, expected};
 use deciban::file::Archive;
-use deciban::learn::{Classifier, GenerativeModel, Model, Statistics};
+use deciban::learn::{Model, Statistics};
 use deciban::{Error, Result};
-use deciban_tasks::describe::{self, Description, forms, scores};
-use deciban_tasks::{Terms, find_class};
+use deciban_tasks::Terms;
+use deciban_tasks::describe::{self, Description, scores};
 use serde_json::{Value, json};
 
 use crate::args::DecisionArgs;
@@ -68,28 +68,23 @@ impl Inspect {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return Err(Error::parameter("confidence", "give a probability between 0 and 1, as 0.95"));
         }
-        let whole = Model::load(&self.file)?;
-        let (model, calibration) = match &whole {
-            Model::Calibrated(calibrated) => (calibrated.model(), Some(calibrated.calibration())),
-            model => (model, None),
-        };
+        let model = Model::load(&self.file)?;
         if self.risk {
-            return self.expected(&whole);
+            return self.expected(&model);
         }
         if self.other.is_some() {
-            return self.as_logistic(model);
+            return self.as_logistic(model.plain());
         }
+        let description = Description { model: &model, confidence: self.confidence };
         if self.json {
-            say!("{:#}", Description { model: &whole, confidence: self.confidence }.json()?);
+            say!("{:#}", description.json()?);
             return Ok(());
         }
-        if let Some(map) = calibration {
-            say!("{}\n", describe::calibration(map, model.schema().classes()));
-        }
-        let text = match model {
-            Model::Generative(model) => self.generative(model)?,
-            Model::Logistic(model) => describe::logistic(model, self.confidence),
-            model => describe::any(model),
+        let text = match (self.versus.as_deref(), self.forms) {
+            (Some([a, b]), _) => description.versus(a, b)?,
+            (Some(_), _) => return Err(Error::parameter("versus", "give two classes: A,B")),
+            (None, true) => description.forms()?,
+            (None, false) => description.text(),
         };
         say!("{}", text.trim_end());
         Ok(())
@@ -115,19 +110,6 @@ impl Inspect {
             false => say!("{}", scores::equivalent(model, &equivalent).trim_end()),
         }
         Ok(())
-    }
-
-    fn generative(&self, model: &GenerativeModel) -> Result<String> {
-        let schema = model.schema();
-        if let Some(pair) = &self.versus {
-            let class = |name: &str| find_class(schema, name.trim(), "versus");
-            let [a, b] = pair.as_slice() else { return Err(Error::parameter("versus", "give two classes: A,B")) };
-            return forms::versus(forms::plain_density(model)?, schema, class(a)?, class(b)?);
-        }
-        match self.forms {
-            true => Ok(format!("{}\n{}", describe::model(model), forms::forms(model)?)),
-            false => Ok(describe::model(model)),
-        }
     }
 }
 

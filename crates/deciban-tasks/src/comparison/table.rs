@@ -1,4 +1,4 @@
-//! Comparisons: how models did that were cross-validated on the same rows.
+//! Tables of models that were cross-validated on the same rows.
 
 use deciban::evaluate::{Bootstrap, Trials, mcnemar, paired_difference};
 use deciban::select::{Comparison, Outcome};

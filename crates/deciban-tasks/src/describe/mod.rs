@@ -3,16 +3,17 @@
 pub mod forms;
 pub mod scores;
 
-use deciban::Result;
 use deciban::calibrate::{Calibration, LlrMap};
 use deciban::evaluate::{By, Expected};
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
 use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, Link, LogisticModel, Model, Solver, Statistics};
+use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use self::scores::{least_squares, noisy_or, noisy_or_options};
+use crate::application::find_class;
 use crate::table::{Table, number, percent};
 
 /// The only block of a model, if it is Gaussian and classes have one component.
@@ -137,20 +138,6 @@ pub fn em_warning(model: &GenerativeModel) -> Option<String> {
     let convergence = model.convergence().filter(|convergence| !convergence.converged)?;
     let steps = convergence.path.len().saturating_sub(1);
     Some(format!("expectation–maximisation ended after {steps} steps, before the log-likelihood stood still"))
-}
-
-/// A model of any kind.
-pub fn any(model: &Model) -> String {
-    match model {
-        Model::Generative(generative) => self::model(generative),
-        Model::Logistic(linear) => logistic(linear, CONFIDENCE),
-        Model::NoisyOr(causes) => noisy_or(causes),
-        Model::LeastSquares(scores) => least_squares(scores),
-        Model::Calibrated(calibrated) => {
-            let map = calibration(calibrated.calibration(), calibrated.schema().classes());
-            format!("{map}\n\n{}", any(calibrated.model()))
-        }
-    }
 }
 
 /// A model's hyper-parameters, and its calibration, in a few lines.
@@ -457,7 +444,12 @@ pub struct Description<'a> {
     pub confidence: f64,
 }
 
-impl Description<'_> {
+impl<'a> Description<'a> {
+    /// A model with intervals of the usual confidence.
+    pub fn new(model: &'a Model) -> Self {
+        Description { model, confidence: CONFIDENCE }
+    }
+
     /// For programs.
     pub fn json(&self) -> Result<Value> {
         let mut all = match self.model.plain() {
@@ -473,12 +465,38 @@ impl Description<'_> {
         Ok(all)
     }
 
-    /// For people.
+    /// For people: the calibration, if there is one, and the model.
     pub fn text(&self) -> String {
-        let text = match self.model.plain() {
-            Model::Logistic(model) => logistic(model, self.confidence),
-            model => any(model),
-        };
+        self.calibrated(match self.model.plain() {
+            Model::Generative(generative) => model(generative),
+            Model::Logistic(linear) => logistic(linear, self.confidence),
+            Model::NoisyOr(causes) => noisy_or(causes),
+            Model::LeastSquares(scores) => least_squares(scores),
+            Model::Calibrated(_) => String::new(), // What is plain has no calibration.
+        })
+    }
+
+    /// For people: the same, and the model as linear or quadratic forms.
+    pub fn forms(&self) -> Result<String> {
+        Ok(format!("{}\n{}", self.text(), forms::forms(self.generative("forms")?)?))
+    }
+
+    /// For people: the log-likelihood ratio of two classes, written out.
+    pub fn versus(&self, a: &str, b: &str) -> Result<String> {
+        let model = self.generative("versus")?;
+        let class = |name: &str| find_class(model.schema(), name.trim(), "versus");
+        Ok(self.calibrated(forms::versus(forms::plain_density(model)?, model.schema(), class(a)?, class(b)?)?))
+    }
+
+    fn generative(&self, option: &'static str) -> Result<&GenerativeModel> {
+        match self.model.plain() {
+            Model::Generative(model) => Ok(model),
+            _ => Err(Error::parameter(option, "only a generative model has other forms; this one is what it is")),
+        }
+    }
+
+    /// A text behind the calibration of the model.
+    fn calibrated(&self, text: String) -> String {
         match self.model {
             Model::Calibrated(model) => {
                 format!("{}\n\n{text}", calibration(model.calibration(), model.schema().classes()))

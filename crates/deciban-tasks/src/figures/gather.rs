@@ -9,10 +9,10 @@ use deciban::evaluate::{Evaluation, Trials, parts};
 use deciban::learn::Classifier;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
-use deciban_data::Files;
 
 use super::Use;
 use super::thin::Thinning;
+use crate::input::Input;
 
 /// Values that are kept at most.
 const KEPT: usize = 4 << 20;
@@ -61,7 +61,7 @@ fn thinning(classes: usize, width: usize) -> Thinning {
 }
 
 /// Sweeps over the rows.
-pub fn gather(files: &Files, used: &Use<'_>, columns: &[usize]) -> Result<Gathered> {
+pub fn gather(input: &impl Input, used: &Use<'_>, columns: &[usize]) -> Result<Gathered> {
     let schema = used.model.schema();
     let classes = schema.classes().len();
     let mut all = Gathered::new(used, columns.to_vec());
@@ -93,7 +93,7 @@ pub fn gather(files: &Files, used: &Use<'_>, columns: &[usize]) -> Result<Gather
             cells: kept.iter().flat_map(|&row| &cells[row * d..(row + 1) * d]).copied().collect(),
         })
     };
-    files.map_in_order(part, |part| {
+    input.map_in_order(part, |part| {
         all.add(part);
         Ok(())
     })?;

@@ -2,20 +2,18 @@
 //! network and no other file, follows the reader's light or dark scheme, and has alt texts.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use deciban::Result;
 use deciban::data::Kind;
 use deciban::decision::Costs;
 use deciban::learn::{Classifier, Model};
-use deciban_data::Files;
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 
 use super::features::not_all;
 use super::{Gathered, Use, gather};
 use super::{bayes_error, confusion, densities_of, det, reliability, roc, telling, telling_words};
 use crate::describe;
-
+use crate::input::Input;
 use crate::table::{count, number, percent};
 
 /// Columns whose cells are kept to find the most telling ones.
@@ -37,8 +35,8 @@ th:first-child,td:first-child{text-align:left}th{font-weight:600;border-bottom:1
 .row{display:flex;flex-wrap:wrap;gap:18px 36px;align-items:flex-start}.scroll{overflow-x:auto}\
 figure{margin:0}svg{max-width:100%;height:auto}";
 
-/// Reads the rows once more and writes the page; `data` are the names of the inputs.
-pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, used: &Use<'_>) -> Result<()> {
+/// Reads the rows and makes the page.
+pub fn report(title: &str, input: &impl Input, used: &Use<'_>) -> Result<String> {
     let schema = used.model.schema();
     let columns: Vec<usize> = match used.model.plain() {
         Model::Generative(_) => {
@@ -46,17 +44,15 @@ pub fn report(path: &Path, model_file: &Path, data: &[String], files: &Files, us
         }
         _ => Vec::new(),
     };
-    let gathered = gather(files, used, &columns)?;
-    deciban::output::write(path, page(model_file, data, &gathered, used)?.as_bytes())
+    page(title, &gather(input, used, &columns)?, used)
 }
 
-fn page(model_file: &Path, data: &[String], gathered: &Gathered, used: &Use<'_>) -> Result<String> {
-    let title = format!("{} on {}", model_file.display(), data.join(", "));
+fn page(title: &str, gathered: &Gathered, used: &Use<'_>) -> Result<String> {
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{0}</title>\n<style>{PAGE}{STYLE}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
-        escaped(&title)
+        escaped(title)
     );
     page += &summary(gathered, used)?;
     section(

@@ -5,17 +5,11 @@ mod models;
 
 use clap::Args;
 use deciban::Result;
-use deciban::engine::Engine;
-use deciban::learn::Summarise;
-use deciban::posterior::Prior;
-use deciban::select::{CrossValidation, Likelihoods, grid};
-use serde_json::json;
 
-use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs};
+use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
 use crate::output::{Destination, say, tell};
-use deciban_tasks::PriorChoice;
-use deciban_tasks::comparison::{self, more};
-use deciban_tasks::table::Table;
+use crate::progress::Progress;
+use deciban_tasks::comparison::{Comparing, MEASURES, Measure, compare};
 
 pub use models::{check as check_options, split};
 
@@ -43,8 +37,8 @@ pub struct Compare {
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
     /// What to rank by: log-loss, or the likelihood of held-out rows from statistics alone (no scoring)
-    #[arg(long, value_parser = ["log-loss", "likelihood"], default_value = "log-loss")]
-    by: String,
+    #[arg(long, value_parser = one_of(&MEASURES), default_value = "log-loss")]
+    by: Measure,
     /// Show the best N
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -70,66 +64,27 @@ impl Compare {
         if let (models @ [_, ..], data) = models::split(&self.data) {
             return self.models(models, data);
         }
-        let (files, counted, mut remarks) = self.columns.open_settled(&self.data, &self.read, self.folds.column())?;
-        let schema = files.schema()?;
-        let mut candidates = grid::candidates(&files, &self.models)?;
-        // Models that are named are tried, however long they take.
-        if self.models.is_empty() {
-            let not_tried = grid::keep_quick(&mut candidates, counted.rows, schema.classes().len());
-            remarks.extend(comparison::not_tried(&not_tried));
-        }
-        let validation = match self.folds.is_leave_one_out()? {
-            true => CrossValidation::leave_one_out(),
-            false => CrossValidation::new(self.folds.folds(&files)?).calibrated(3),
+        let request = Comparing {
+            models: self.models.clone(),
+            by: self.by,
+            folds: self.folds.count(),
+            rule: self.folds.rule(),
+            seed: self.folds.seed(),
+            application: self.decision.application()?,
         };
-        if self.by == "likelihood" {
-            return self.by_likelihood(&validation.by_likelihood(&files, &candidates)?);
-        }
-        let application = self.decision.application()?;
-        let mut validation = validation.costs(application.costs(&schema)?);
-        let empirical = || {
-            let labels = files.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
-            Prior::from_weights(&labels.weights())
-        };
-        // Each fold has the prior of the others, if no prior is asked for.
-        if !matches!(application.prior, PriorChoice::Own | PriorChoice::Empirical) {
-            let empirical = empirical()?;
-            validation = validation.prior(application.prior.resolve(&schema, &empirical, &empirical)?);
-        }
-        let mut comparison = validation.run(&files, &candidates)?;
-        tell(&remarks);
-        tell(&comparison::remarks(&comparison));
+        let mut files = self.columns.open_folded(&self.data, &self.read, self.folds.column())?;
+        let progress = Progress::watch(&mut files, "comparing");
+        let mut compared = compare(&request, &mut files)?;
+        drop(progress);
+        tell(&compared.remarks);
         match self.json {
-            true => say!("{:#}", comparison::to_json(&comparison)?),
-            false => {
-                let table = comparison::to_text(&comparison, Some(self.top), self.decision.has_costs());
-                say!("{}", crate::output::flags(table.trim_end()));
-                if let Some(text) = comparison::runner_up(&comparison)? {
-                    say!("\n{text}");
-                }
-            }
+            true => say!("{:#}", compared.json()?),
+            false => say!("{}", crate::output::flags(compared.text(self.top)?.trim_end())),
         }
         if let Some(path) = &self.output {
-            path.write(&comparison.refit_best(&candidates, &files)?.with_profiles(&files)?.to_bytes()?)?;
-            crate::output::note!("{}: {}", path, comparison.ranked()[0].name);
+            path.write(&compared.learn(None, &files)?.to_bytes()?)?;
+            crate::output::note!("{}: {}", path, compared.best());
         }
-        Ok(())
-    }
-}
-
-impl Compare {
-    fn by_likelihood(&self, told: &Likelihoods) -> Result<()> {
-        tell(&comparison::left_out(&told.failed));
-        if self.json {
-            let row = |(_, name, mean): &(usize, String, f64)| json!({ "model": name, "log_likelihood": mean });
-            say!("{:#}", told.ranked.iter().map(row).collect::<serde_json::Value>());
-            return Ok(());
-        }
-        let mut table = Table::new(["model", "log p(row, class)"]);
-        for (_, name, mean) in told.ranked.iter().take(self.top) {
-            table.row([name.clone(), format!("{mean:.4}")]);
-        }
-        say!("{}", format!("{table}{}", crate::output::flags(&more(told.ranked.len(), self.top))).trim_end());
         Ok(())
     }
 }

@@ -1,0 +1,10 @@
+//! Comparisons: of models that are cross-validated on the same rows (`search.rs`, with the tables in `table.rs`),
+//! and of fitted models that are judged by rows that none of them has seen (`judged.rs`).
+
+mod judged;
+mod search;
+mod table;
+
+pub use judged::{Judged, Judgement};
+pub use search::{Compared, Comparing, FoldCount, FoldRule, Found, MEASURES, Measure, compare};
+pub use table::{left_out, more, remarks, runner_up, to_json, to_text};

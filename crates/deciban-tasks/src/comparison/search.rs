@@ -1,0 +1,259 @@
+//! A search: every kind of model that fits the columns, with several options each, judged by rows that the models
+//! have not learned from.
+
+use deciban::engine::Engine;
+use deciban::learn::{Model, Summarise};
+use deciban::posterior::Prior;
+use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods, grid};
+use deciban::{Error, Result};
+use serde_json::{Value, json};
+
+use super::table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text};
+use crate::application::{Application, PriorChoice};
+use crate::input::{Counted, Input};
+use crate::remarks::{Look, Remark};
+use crate::table::Table;
+
+/// How many of the best candidates are also tried with a calibration.
+const CALIBRATED: usize = 3;
+
+/// What is compared, and how.
+#[derive(Clone, Debug)]
+pub struct Comparing {
+    /// The kinds of models; all that fit the columns if none is named.
+    pub models: Vec<String>,
+    /// What they are ranked by.
+    pub by: Measure,
+    /// How many folds there are.
+    pub folds: FoldCount,
+    /// Which rows are held out together.
+    pub rule: FoldRule,
+    /// The seed by which rows are dealt into folds.
+    pub seed: u64,
+    /// Prior, costs and reject of the decisions. Without a prior, each fold has that of the other folds.
+    pub application: Application,
+}
+
+impl Default for Comparing {
+    fn default() -> Self {
+        Comparing {
+            models: Vec::new(),
+            by: Measure::LogLoss,
+            folds: FoldCount::Count(10),
+            rule: FoldRule::Stratified,
+            seed: 0,
+            application: Application::default(),
+        }
+    }
+}
+
+/// What models are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// The log loss of held-out rows.
+    LogLoss,
+    /// The likelihood of held-out rows, from statistics alone: no row is scored.
+    Likelihood,
+}
+
+/// The measures by their names.
+pub const MEASURES: [(&str, Measure); 2] = [("log-loss", Measure::LogLoss), ("likelihood", Measure::Likelihood)];
+
+/// How many folds there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldCount {
+    /// This many.
+    Count(usize),
+    /// As many as rows.
+    LeaveOneOut,
+}
+
+impl std::str::FromStr for FoldCount {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("leave-one-out", _) => Ok(FoldCount::LeaveOneOut),
+            (_, Ok(count @ 2..=1000)) => Ok(FoldCount::Count(count)),
+            _ => Err("give a number from 2 to 1000, or leave-one-out".into()),
+        }
+    }
+}
+
+/// Which rows are held out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldRule {
+    /// Every fold has its share of every class.
+    Stratified,
+    /// Rows of one group stay in one fold; the rows carry their groups.
+    Grouped,
+    /// The rows carry their folds.
+    Given,
+}
+
+/// What was found. It serves to learn the models from all rows, too.
+#[derive(Debug)]
+pub struct Compared {
+    /// The figures, the best model first.
+    pub found: Found,
+    /// What a person should know.
+    pub remarks: Vec<Remark>,
+    candidates: Vec<Candidate>,
+    has_costs: bool,
+}
+
+/// The figures of a search.
+#[derive(Debug)]
+pub enum Found {
+    /// What became of held-out rows.
+    Scores(Box<Comparison>),
+    /// Their likelihoods.
+    Likelihoods(Likelihoods),
+}
+
+/// Compares models.
+///
+/// ```
+/// use deciban::data::{Batch, Schema};
+/// use deciban::engine::Memory;
+/// use deciban_tasks::comparison::{Comparing, FoldCount, compare};
+/// let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
+/// let heights = [155.0, 160.0, 162.0, 165.0, 168.0, 168.0, 173.0, 175.0, 178.0, 183.0];
+/// let rows = Batch::new(10).column(&heights[..])?.classes(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1])?;
+/// let mut rows = Memory::new(schema, rows)?;
+/// let request = Comparing { models: vec!["gaussian".into()], folds: FoldCount::Count(5), ..Comparing::default() };
+/// let mut compared = compare(&request, &mut rows)?;
+/// assert_eq!(compared.best(), "gaussian --covariance tied --estimator bayes");
+/// let model = compared.learn(Some("gaussian --covariance tied"), &rows)?;
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> {
+    let mut told = Look::new(input)?.remarks(&[]);
+    let Counted { rows, .. } = input.settle()?;
+    told.extend(Remark::warnings(input.warnings()));
+    let mut candidates = grid::candidates(input, &request.models)?;
+    // Models that are named are tried, however long they take.
+    if request.models.is_empty() {
+        let classes = input.schema()?.classes().len();
+        told.extend(not_tried(&grid::keep_quick(&mut candidates, rows, classes)));
+    }
+    let found = match request.by {
+        Measure::LogLoss => {
+            let comparison = request.validation(input)?.run(input, &candidates)?;
+            told.extend(remarks(&comparison));
+            Found::Scores(Box::new(comparison))
+        }
+        Measure::Likelihood => {
+            if request.application != Application::default() {
+                return Err(Error::Usage(
+                    "§by=likelihood makes no decisions: drop §prior, §costs and §reject, or rank by log-loss".into(),
+                ));
+            }
+            let likelihoods = request.folded(input)?.by_likelihood(input, &candidates)?;
+            if likelihoods.ranked.is_empty() {
+                let first = likelihoods.failed.into_iter().next();
+                return Err(first.map_or_else(|| Error::parameter("models", "none has a likelihood"), |(_, e)| e));
+            }
+            told.extend(left_out(&likelihoods.failed));
+            Found::Likelihoods(likelihoods)
+        }
+    };
+    Ok(Compared { found, remarks: told, candidates, has_costs: request.application.has_costs() })
+}
+
+impl Comparing {
+    /// The folds, without an application.
+    fn folded(&self, input: &impl Input) -> Result<CrossValidation> {
+        let folds = match (self.folds, self.rule) {
+            (FoldCount::LeaveOneOut, FoldRule::Stratified) => return Ok(CrossValidation::leave_one_out()),
+            (FoldCount::LeaveOneOut, _) => {
+                let message = "rows are left out one by one: drop §group and §fold";
+                return Err(Error::parameter("folds=leave-one-out", message));
+            }
+            (FoldCount::Count(count), FoldRule::Stratified) => Folds::stratified(input, count, self.seed)?,
+            (FoldCount::Count(count), FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
+            (FoldCount::Count(_), FoldRule::Given) => Folds::given(input)?,
+        };
+        Ok(CrossValidation::new(folds).calibrated(CALIBRATED))
+    }
+
+    /// The folds, with the prior and the costs of the decisions.
+    fn validation(&self, input: &impl Input) -> Result<CrossValidation> {
+        let schema = input.schema()?;
+        let validation = self.folded(input)?.costs(self.application.costs(&schema)?);
+        // Each fold has the prior of the others, if no prior is asked for.
+        if matches!(self.application.prior, PriorChoice::Own | PriorChoice::Empirical) {
+            return Ok(validation);
+        }
+        let labels = input.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        let empirical = Prior::from_weights(&labels.weights())?;
+        Ok(validation.prior(self.application.prior.resolve(&schema, &empirical, &empirical)?))
+    }
+}
+
+impl Compared {
+    /// The name of the best model: the kind of model, and the options with which `fit` makes it.
+    pub fn best(&self) -> &str {
+        match &self.found {
+            Found::Scores(comparison) => &comparison.ranked()[0].name,
+            // `compare` refuses an empty ranking.
+            Found::Likelihoods(likelihoods) => likelihoods.ranked.first().map_or("", |(_, name, _)| name),
+        }
+    }
+
+    /// The model of this name, or the best, learned from all rows. Where the best cannot be learned from them, the
+    /// next is, and stands first from then on.
+    pub fn learn(&mut self, name: Option<&str>, input: &impl Engine) -> Result<Model> {
+        let unknown = |lines: &mut dyn Iterator<Item = &String>| {
+            let (name, best) = (name.unwrap_or_default(), lines.next().map_or("", |line| line));
+            let message = format!("there is no `{name}` among them: give the name of a line, such as `{best}`");
+            Error::parameter("model", message)
+        };
+        let model = match (&mut self.found, name) {
+            (Found::Scores(comparison), None) => comparison.refit_best(&self.candidates, input)?,
+            (Found::Scores(comparison), Some(name)) => {
+                let ranked = comparison.ranked();
+                let outcome = ranked.iter().find(|outcome| outcome.name == name);
+                let outcome = outcome.ok_or_else(|| unknown(&mut ranked.iter().map(|outcome| &outcome.name)))?;
+                comparison.refit(outcome, &self.candidates, input)?
+            }
+            (Found::Likelihoods(likelihoods), name) => {
+                let ranked = &likelihoods.ranked;
+                let line = ranked.iter().find(|line| name.is_none_or(|name| name == line.1));
+                let line = line.ok_or_else(|| unknown(&mut ranked.iter().map(|line| &line.1)))?;
+                self.candidates[line.0].learn(input)?
+            }
+        };
+        model.with_profiles(input)
+    }
+
+    /// For people: the best `top` models, and whether the second is worse than the best.
+    pub fn text(&self, top: usize) -> Result<String> {
+        match &self.found {
+            Found::Scores(comparison) => {
+                let table = to_text(comparison, Some(top), self.has_costs);
+                Ok(match runner_up(comparison)? {
+                    Some(text) => format!("{table}\n{text}\n"),
+                    None => table,
+                })
+            }
+            Found::Likelihoods(likelihoods) => {
+                let mut table = Table::new(["model", "log p(row, class)"]);
+                for (_, name, mean) in likelihoods.ranked.iter().take(top) {
+                    table.row([name.clone(), format!("{mean:.4}")]);
+                }
+                Ok(format!("{table}{}", more(likelihoods.ranked.len(), top)))
+            }
+        }
+    }
+
+    /// For programs: an object for each model, the best first.
+    pub fn json(&self) -> Result<Value> {
+        match &self.found {
+            Found::Scores(comparison) => to_json(comparison),
+            Found::Likelihoods(likelihoods) => {
+                let row = |(_, name, mean): &(usize, String, f64)| json!({ "model": name, "log_likelihood": mean });
+                Ok(likelihoods.ranked.iter().map(row).collect())
+            }
+        }
+    }
+}
