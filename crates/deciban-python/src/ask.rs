@@ -8,6 +8,7 @@ use deciban::evaluate::{Bootstrap, Interval};
 use deciban::explain::Order;
 use deciban::learn::Classifier;
 use deciban::{Error, Result, Wording};
+use deciban_tasks::figures::{self, Use};
 use deciban_tasks::ledger::{Between, Explaining, Ledger};
 use deciban_tasks::{Application, Evaluating, Terms, describe};
 use pyo3::exceptions::PyValueError;
@@ -26,7 +27,7 @@ const ROWS: usize = 64;
 const LINES: usize = 20;
 
 /// An application, from JSON.
-fn parsed(application: &str) -> PyResult<Application> {
+pub fn parsed(application: &str) -> PyResult<Application> {
     let wrong = |e: serde_json::Error| PyValueError::new_err(Wording::Keywords.apply(&e.to_string()));
     // From a value, so that errors do not speak of lines and columns of a text that nobody has written.
     let value: serde_json::Value = serde_json::from_str(application).map_err(wrong)?;
@@ -60,7 +61,8 @@ type Told = (u64, String, Option<String>, (f64, f64), f64, Vec<(String, String, 
 
 /// The ledgers of rows, counted from 0, in decibans.
 #[pyfunction]
-#[pyo3(signature = (model, table, application, between=None, order="average", n_jobs=None))]
+#[pyo3(signature = (model, table, application, between=None, order="average", n_jobs=None, report=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn explain(
     py: Python<'_>,
     model: &Model,
@@ -69,6 +71,7 @@ pub fn explain(
     between: Option<Vec<String>>,
     order: &str,
     n_jobs: Option<isize>,
+    report: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Told>> {
     let Terms { prior, .. } = terms(model, application)?;
     let model = model.inner();
@@ -77,11 +80,17 @@ pub fn explain(
     let order = found.ok_or_else(|| PyValueError::new_err("order: give \"average\" or \"file\""))?.1;
     let explaining = Explaining { model, prior, between, order, rows: Vec::new() };
     let batch = table.batch()?;
-    let parts = work::run(py, n_jobs, |stop| {
+    let parts = work::run_watched(py, n_jobs, report, |watch| {
+        watch.expect(batch.rows());
         let starts: Vec<usize> = (0..batch.rows()).step_by(ROWS).collect();
-        let part = |start: usize| match stop.load(Ordering::Relaxed) {
+        let part = |start: usize| match watch.stop().load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
-            false => explaining.explain_until(&batch.slice(start..(start + ROWS).min(batch.rows())), stop),
+            false => {
+                let rows = batch.slice(start..(start + ROWS).min(batch.rows()));
+                let ledgers = explaining.explain_until(&rows, watch.stop());
+                watch.step(rows.rows());
+                ledgers
+            }
         };
         starts.into_par_iter().map(part).collect::<Vec<Result<_>>>().into_iter().collect::<Result<Vec<_>>>()
     })?;
@@ -133,6 +142,25 @@ pub fn evaluate(
         let (json, text) = (found.json().to_string(), found.text());
         let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
         Ok((found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
+    })
+}
+
+/// One page with all figures of labelled rows, as HTML.
+#[pyfunction]
+#[pyo3(signature = (model, table, application, title, n_jobs=None))]
+pub fn report(
+    py: Python<'_>,
+    model: &Model,
+    table: PyRef<'_, Table>,
+    application: &str,
+    title: &str,
+    n_jobs: Option<isize>,
+) -> PyResult<String> {
+    let Terms { prior, costs, .. } = terms(model, application)?;
+    let (model, batch) = (model.inner(), table.batch()?);
+    work::run(py, n_jobs, |stop| {
+        let rows = Memory::new(model.schema().clone(), batch)?.stopped_by(stop);
+        figures::report(title, &rows, &Use { model, prior: &prior, costs: &costs })
     })
 }
 

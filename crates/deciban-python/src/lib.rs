@@ -7,6 +7,7 @@ mod array;
 mod arrow;
 mod ask;
 mod column;
+mod compare;
 mod errors;
 mod judge;
 mod labels;
@@ -24,9 +25,11 @@ mod _core {
     #[pymodule_export]
     use super::array::all_finite;
     #[pymodule_export]
-    use super::ask::{description, evaluate, explain, program, resolve};
+    use super::ask::{description, evaluate, explain, program, report, resolve};
     #[pymodule_export]
     use super::column::{Column, arrow_columns};
+    #[pymodule_export]
+    use super::compare::{Comparison, judge};
     #[pymodule_export]
     use super::judge::{Trials, decide, log_density, log_posterior, reliability};
     #[pymodule_export]

@@ -19,6 +19,7 @@ use pyo3::types::{IntoPyDict, PyBytes};
 
 use crate::array::Array;
 use crate::errors::raise;
+use crate::statistics::Statistics as Collected;
 use crate::table::Table;
 use crate::work;
 
@@ -62,23 +63,30 @@ impl Source {
     }
 }
 
-/// Learns as the program does.
-fn fit(engine: &mut Memory<'_>, name: &str, options: Options, calibrate: Option<Method>) -> Result<Model> {
-    // Python has put the classes in order.
-    let sort_classes = false;
-    let request = Learning { model: name.into(), options, calibrate, sort_classes, ..Learning::default() };
-    let Learned { model, kind, statistics, comparison, remarks, .. } = deciban_tasks::learn(&request, engine)?;
+/// What is to be learned. Python has put the classes in order.
+pub fn learning(name: &str, options: Options, calibrate: Option<Method>) -> Learning {
+    Learning { model: name.into(), options, calibrate, sort_classes: false, ..Learning::default() }
+}
+
+/// What was learned, with the options that it was asked for with.
+fn learned(learned: Learned, request: Learning) -> Model {
+    let Learned { model, kind, statistics, comparison, remarks, .. } = learned;
     let ranked = comparison.iter().flat_map(|comparison| comparison.ranked());
     let compared = ranked.map(|outcome| (outcome.name.clone(), outcome.sums.log_loss())).collect();
-    let adds = GENERATIVE.contains(&kind.as_str()) && calibrate.is_none();
+    let adds = GENERATIVE.contains(&kind.as_str()) && request.calibrate.is_none();
     let options = request.options;
     let source = statistics.filter(|_| adds).map(|statistics| Source { kind, options, statistics });
-    let remark = |remark: Remark| (remark.weight == Weight::Warning, remark.message(Wording::Keywords));
-    Ok(Model { remarks: remarks.into_iter().map(remark).collect(), ..Model::new(model, source, compared) })
+    Model { remarks: told(remarks), ..Model::new(model, source, compared) }
+}
+
+/// Remarks in the words of Python, and whether each is a warning.
+pub fn told(remarks: Vec<Remark>) -> Vec<(bool, String)> {
+    let told = |remark: Remark| (remark.weight == Weight::Warning, remark.message(Wording::Keywords));
+    remarks.into_iter().map(told).collect()
 }
 
 /// The options of a JSON object, all of which the model must take.
-fn parse(name: &str, options: &str) -> PyResult<Options> {
+pub fn parse(name: &str, options: &str) -> PyResult<Options> {
     let wrong = |message: String| PyTypeError::new_err(message);
     let mut given: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(options).map_err(|e| wrong(e.to_string()))?;
@@ -96,6 +104,11 @@ fn parse(name: &str, options: &str) -> PyResult<Options> {
 impl Model {
     fn new(model: learn::Model, source: Option<Source>, compared: Vec<(String, f64)>) -> Self {
         Model { model, source, compared, remarks: Vec::new(), known: OnceLock::new() }
+    }
+
+    /// A model without statistics to add to.
+    pub fn plain(model: learn::Model) -> Self {
+        Model::new(model, None, Vec::new())
     }
 
     /// The model of the library.
@@ -152,7 +165,7 @@ impl Model {
 impl Model {
     /// Learns from a table whose classes have these names; `options` is a JSON object.
     #[staticmethod]
-    #[pyo3(signature = (table, classes, name, options, target="y", calibrate=None, n_jobs=None))]
+    #[pyo3(signature = (table, classes, name, options, target="y", calibrate=None, n_jobs=None, report=None))]
     #[allow(clippy::too_many_arguments)]
     fn fit(
         py: Python<'_>,
@@ -163,6 +176,7 @@ impl Model {
         target: &str,
         calibrate: Option<&str>,
         n_jobs: Option<isize>,
+        report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = parse(name, options)?;
         let method = |name: &str| {
@@ -172,25 +186,42 @@ impl Model {
         };
         let calibrate = calibrate.map(method).transpose()?;
         let (schema, batch) = (table.named_schema(target, classes)?, table.batch()?);
-        work::run(py, n_jobs, |stop| fit(&mut Memory::new(schema, batch)?.stopped_by(stop), name, options, calibrate))
+        let request = learning(name, options, calibrate);
+        work::run_watched(py, n_jobs, report, |watch| {
+            let mut rows = Memory::new(schema, batch)?.watched_by(watch);
+            Ok(learned(deciban_tasks::learn(&request, &mut rows)?, request))
+        })
+    }
+
+    /// Learns from statistics; `options` is a JSON object.
+    #[staticmethod]
+    fn of_statistics(py: Python<'_>, statistics: PyRef<'_, Collected>, name: &str, options: &str) -> PyResult<Self> {
+        let (request, statistics) = (learning(name, parse(name, options)?, None), statistics.inner().clone());
+        work::run(py, None, |_| Ok(learned(deciban_tasks::learn_from_statistics(&request, statistics)?, request)))
+    }
+
+    /// What it was fitted from.
+    fn statistics(&self) -> PyResult<Collected> {
+        Ok(Collected::new(self.source()?.statistics.clone()))
     }
 
     /// The model with further rows, whose classes may be new.
-    #[pyo3(signature = (table, classes, n_jobs=None))]
+    #[pyo3(signature = (table, classes, n_jobs=None, report=None))]
     fn with_rows(
         &self,
         py: Python<'_>,
         table: PyRef<'_, Table>,
         classes: Vec<String>,
         n_jobs: Option<isize>,
+        report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut source = self.source()?.clone();
         let schema = table.named_schema(source.statistics.schema().target(), classes)?;
         let batch = table.batch()?;
-        work::run(py, n_jobs, |stop| {
+        work::run_watched(py, n_jobs, report, |watch| {
             let seen = Seen::Blocks(source.statistics.blocks());
             let learner = source.options.generative(&source.kind, schema.columns(), seen)?;
-            let added = learner.statistics(&Memory::new(schema, batch)?.stopped_by(stop))?;
+            let added = learner.statistics(&Memory::new(schema, batch)?.watched_by(watch))?;
             source.statistics.merge(&added)?;
             source.fitted()
         })
@@ -347,7 +378,7 @@ impl Model {
     /// Reads a model file, of this package or of the program.
     #[staticmethod]
     fn load(path: std::path::PathBuf) -> PyResult<Self> {
-        Ok(Model::new(learn::Model::load(path).map_err(raise)?, None, Vec::new()))
+        Ok(Model::plain(learn::Model::load(path).map_err(raise)?))
     }
 
     /// The bytes of the model file, and of what it was fitted from.

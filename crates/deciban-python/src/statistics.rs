@@ -5,12 +5,14 @@ use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::family::{AnyFamily, AnyStatistic};
 use deciban::learn::{Block, Summarise};
 use deciban::transform::Step;
+use deciban_tasks::describe;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::array::to_numpy;
 use crate::errors::raise;
+use crate::model::{learning, parse, told};
 use crate::table::Table;
 use crate::work;
 
@@ -30,6 +32,16 @@ fn family(name: &str) -> PyResult<AnyFamily> {
 }
 
 impl Statistics {
+    /// Statistics for Python.
+    pub fn new(statistics: deciban::learn::Statistics) -> Self {
+        Statistics(statistics)
+    }
+
+    /// The statistics of the library.
+    pub fn inner(&self) -> &deciban::learn::Statistics {
+        &self.0
+    }
+
     /// Runs `read` on the statistic of each class.
     fn read<R>(&self, read: impl FnOnce(&[&AnyStatistic]) -> PyResult<R>) -> PyResult<R> {
         self.0.summary().read_block(0, read).map_err(raise)?
@@ -41,7 +53,7 @@ impl Statistics {
     /// One pass over the table.
     #[new]
     #[pyo3(signature = (table, classes, what, n_jobs=None))]
-    fn new(
+    fn of_columns(
         py: Python<'_>,
         table: PyRef<'_, Table>,
         classes: usize,
@@ -57,6 +69,57 @@ impl Statistics {
             deciban::learn::Statistics::collect(pass, &engine)
         })?;
         Ok(Statistics(statistics))
+    }
+
+    /// What models of this name are fitted from, of a table whose classes have these names, and remarks about its
+    /// columns; `options` is a JSON object.
+    #[staticmethod]
+    #[pyo3(signature = (table, classes, name, options, target="y", n_jobs=None, report=None))]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn collect(
+        py: Python<'_>,
+        table: PyRef<'_, Table>,
+        classes: Vec<String>,
+        name: &str,
+        options: &str,
+        target: &str,
+        n_jobs: Option<isize>,
+        report: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Self, Vec<(bool, String)>)> {
+        let request = learning(name, parse(name, options)?, None);
+        let (schema, batch) = (table.named_schema(target, classes)?, table.batch()?);
+        work::run_watched(py, n_jobs, report, |watch| {
+            let (statistics, remarks) = request.statistics(&mut Memory::new(schema, batch)?.watched_by(watch))?;
+            Ok((Statistics(statistics), told(remarks)))
+        })
+    }
+
+    /// Writes a statistics file, as the program does.
+    fn save(&self, path: std::path::PathBuf) -> PyResult<()> {
+        self.0.save(path).map_err(raise)
+    }
+
+    /// Reads a statistics file, of this package or of the program.
+    #[staticmethod]
+    fn load(path: std::path::PathBuf) -> PyResult<Self> {
+        deciban::learn::Statistics::load(path).map(Statistics).map_err(raise)
+    }
+
+    /// The names of the classes.
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.0.schema().classes().to_vec()
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.0.schema().names()
+    }
+
+    /// What they hold, as the program shows it.
+    fn described(&self, name: &str) -> String {
+        describe::statistics(name, &self.0)
     }
 
     /// Adds the rows behind others.

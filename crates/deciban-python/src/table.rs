@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::ArrayRef;
 use deciban::data::{Batch, Column, Kind, Schema, Sparse, Spelling};
 use deciban::text::{Reading, Tokeniser};
-use deciban_data::{Cells, Known, Options, Vocabulary};
+use deciban_data::{Cells, Known, Options, Target, Vocabulary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -38,6 +38,8 @@ pub struct Table {
     sources: Vec<(String, Source)>,
     classes: Option<Array>,
     weights: Option<Array>,
+    /// The fold or the group of each row.
+    folds: Option<Array>,
     /// How cells and texts are read.
     options: Options,
 }
@@ -94,6 +96,9 @@ impl Table {
         if let Some(weights) = &self.weights {
             batch = batch.weights(weights.slice::<f64>()?).map_err(raise)?;
         }
+        if let Some(folds) = &self.folds {
+            batch = batch.folds(folds.slice::<u32>()?).map_err(raise)?;
+        }
         Ok(batch)
     }
 
@@ -131,6 +136,27 @@ impl Table {
         schema.with_spelling(Spelling { missing, ..Spelling::default() }).map_err(raise)
     }
 
+    /// How files are read, with cells and texts as [`Table::read_with`] has them. `kinds` are pairs of a column and its
+    /// kind, which may be "ignore".
+    pub fn file_options(
+        &self,
+        target: &str,
+        kinds: Vec<(String, String)>,
+        weight: Option<String>,
+        fold: Option<String>,
+    ) -> PyResult<Options> {
+        let (ignored, kinds): (Vec<_>, Vec<_>) = kinds.into_iter().partition(|(_, kind)| kind == "ignore");
+        let known = |(name, kind): (String, String)| Ok((name, kind_named(&kind)?));
+        Ok(Options {
+            kinds: kinds.into_iter().map(known).collect::<PyResult<_>>()?,
+            ignore: ignored.into_iter().map(|(name, _)| name).collect(),
+            target: Target::Column(target.into()),
+            weight,
+            fold,
+            ..self.options.clone()
+        })
+    }
+
     /// Adds a column of this kind, with the levels that are known or those that are found.
     fn add_read(
         &mut self,
@@ -156,6 +182,18 @@ impl Table {
     }
 }
 
+/// The kind of columns of this name.
+fn kind_named(name: &str) -> PyResult<Kind> {
+    match name {
+        "number" => Ok(Kind::Number),
+        "count" => Ok(Kind::Count),
+        "category" => Ok(Kind::Category),
+        "flag" => Ok(Kind::Flag),
+        "text" => Ok(Kind::Text),
+        _ => Err(PyValueError::new_err(format!("there is no kind {name:?} of columns"))),
+    }
+}
+
 #[pymethods]
 impl Table {
     /// The number of rows.
@@ -168,10 +206,19 @@ impl Table {
     #[pyo3(signature = (rows, classes=None, weights=None))]
     fn new(rows: usize, classes: Option<&Bound<'_, PyAny>>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (classes, weights) = (classes.map(Array::new).transpose()?, weights.map(Array::new).transpose()?);
-        let table = Table { rows, sources: Vec::new(), classes: None, weights: None, options: Options::default() };
+        let table =
+            Table { rows, sources: Vec::new(), classes: None, weights: None, folds: None, options: Options::default() };
         classes.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "y"))?;
         weights.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "sample_weight"))?;
         Ok(Table { classes, weights, ..table })
+    }
+
+    /// Gives each row a fold or a group, by its code.
+    fn set_folds(&mut self, codes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let codes = Array::new(codes)?;
+        self.check(codes.rows(), "the list of folds or groups")?;
+        self.folds = Some(codes);
+        Ok(())
     }
 
     /// Adds the columns of a matrix, or one column.
@@ -243,12 +290,7 @@ impl Table {
                 let missing = self.options.missing.clone().unwrap_or(Spelling::default().missing);
                 deciban_data::kind_of(&name, column.pieces(), &missing).map_err(raise)?
             }
-            Some("number") => Kind::Number,
-            Some("count") => Kind::Count,
-            Some("category") => Kind::Category,
-            Some("flag") => Kind::Flag,
-            Some("text") => Kind::Text,
-            Some(kind) => return Err(PyValueError::new_err(format!("there is no kind {kind:?} of columns"))),
+            Some(kind) => kind_named(kind)?,
         };
         if let (Kind::Number | Kind::Count, Some(numbers)) = (kind, column.numbers()) {
             self.sources.push((name, Source::Arrow(numbers, kind)));

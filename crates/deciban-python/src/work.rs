@@ -5,12 +5,13 @@
 //! that belongs to the process that asks. Few rows are worked on by the thread that asks ([`run_few`]).
 
 use std::process;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deciban::Result;
+use deciban::engine::{Counted, Watch};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -37,13 +38,25 @@ pub fn run<T: Send>(
     n_jobs: Option<isize>,
     work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let (stop, pool) = (AtomicBool::new(false), Pool::take(threads(n_jobs)?)?);
+    run_watched(py, n_jobs, None, |watch| work(watch.stop()))
+}
+
+/// As [`run`]. From time to time, `report` is called with the passes, rows and steps that are done, and with the
+/// number of steps that are expected.
+pub fn run_watched<T: Send>(
+    py: Python<'_>,
+    n_jobs: Option<isize>,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Arc<Watch>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let (watch, pool) = (Arc::new(Watch::default()), Pool::take(threads(n_jobs)?)?);
+    let report = report.map(|report| report.clone().unbind());
     let mut signal = None;
     let answer = py.detach(|| {
         pool.threads.in_place_scope(|scope| {
             let (done, waiting) = channel();
-            let stop = &stop;
-            scope.spawn(move |_| drop(done.send(work(stop))));
+            let watch = &watch;
+            scope.spawn(move |_| drop(done.send(work(watch))));
             loop {
                 match waiting.recv_timeout(PATIENCE) {
                     Ok(answer) => return Some(answer),
@@ -51,8 +64,8 @@ pub fn run<T: Send>(
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) => {
                         if signal.is_none() {
-                            signal = Python::attach(|py| py.check_signals()).err();
-                            stop.store(signal.is_some(), Ordering::Relaxed);
+                            signal = Python::attach(|py| look(py, report.as_ref(), watch.counted())).err();
+                            watch.stop().store(signal.is_some(), Ordering::Relaxed);
                         }
                     }
                 }
@@ -65,6 +78,15 @@ pub fn run<T: Send>(
         (None, Some(answer)) => answer.map_err(raise),
         (None, None) => Err(PyRuntimeError::new_err("the work ended without an answer")),
     }
+}
+
+/// What is done from time to time while work runs.
+fn look(py: Python<'_>, report: Option<&Py<PyAny>>, counted: Counted) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(report) = report {
+        report.call1(py, (counted.passes, counted.rows, counted.steps, counted.expected))?;
+    }
+    Ok(())
 }
 
 /// As [`run`], but where there are at most [`FEW_ROWS`] rows on the calling thread: to hand them over takes longer than

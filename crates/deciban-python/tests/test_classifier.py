@@ -347,4 +347,5 @@ except KeyboardInterrupt:
 
 
 def test_the_names_of_the_package():
-    assert set(deciban.__all__) == {"Classifier", "NotFittedError", "__version__", "decide", "evaluate", "plot", "sklearn", "transform"}
+    names = {"Classifier", "Comparison", "NotFittedError", "Statistics", "compare", "__version__"}
+    assert set(deciban.__all__) == names | {"decide", "evaluate", "plot", "sklearn", "transform"}

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use deciban::Result;
+use deciban::calibrate::Method;
 use deciban::data::{Kind, Value};
 use deciban::decision::Costs;
 use deciban::evaluate::{Evaluation, Trials};
@@ -14,11 +15,13 @@ use deciban::explain::{Order, explain};
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::family::multinomial::Multinomial;
-use deciban::learn::{Block, Classifier, Generative, Learner, Model};
+use deciban::learn::{Block, Classifier, Generative, Learner, Model, Options as FitOptions};
 use deciban::numerics::Random;
 use deciban::select::{CrossValidation, Folds, grid};
 use deciban_data::{Files, Options, RowReader, Rows, Target};
-use deciban_tasks::{Application, CostChoice, Input};
+use deciban_tasks::comparison::{Comparing, FoldCount, Judged, Judgement, compare};
+use deciban_tasks::describe::Description;
+use deciban_tasks::{Application, CostChoice, Input, Learning, learn};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -171,6 +174,39 @@ fn requests(folder: &Path) -> Result<()> {
     let message = wrong.to_model(&model).err().unwrap().to_string();
     assert!(message.contains("there is no class `Malignant`"), "{message}");
 
+    // 21
+    let options = FitOptions { covariance: Some(Structure::Tied), ..FitOptions::default() };
+    let calibrate = Some(Method::Logistic);
+    let request = Learning { model: "gaussian".into(), options, calibrate, ..Learning::default() };
+    let calibrated = learn(&request, &mut train)?.model;
+    let p = calibrated.evidence(&row.batch()?)?.posterior(calibrated.prior()).row(0);
+    assert_eq!(format!("{:.6} {:.6}", p[0], p[1]), "0.831429 0.168571");
+
+    // 22
+    let text = Description::new(&whole).text();
+    let line = text.lines().find(|line| line.starts_with("mean_radius")).unwrap();
+    let answer = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(answer, "mean_radius 12.05 ± 2.35 17.75 ± 2.35");
+
+    // 23
+    let (models, folds) = (vec!["gaussian".into(), "logistic".into()], FoldCount::Count(5));
+    let compared = compare(&Comparing { models, folds, ..Comparing::default() }, &mut train)?;
+    let loss = compared.json()?[0]["log_loss"].as_f64().unwrap();
+    assert_eq!(format!("{} {loss:.4}", compared.best()), "logistic --weight-decay 0.1 0.1480");
+
+    // 24
+    let options = Options { target: Target::Column("diagnosis".into()), ..Options::default() };
+    let (first, new) = (("tied", &schema), Application::default());
+    let mut judged = Vec::new();
+    for (name, model) in [("tied", &whole), ("auto", &auto)] {
+        let rows = Files::open_as(&[path("test.csv")], options.clone(), &schema)?;
+        judged.push(Judged::new((name, model), first, 2, &new, &rows)?);
+    }
+    let ranked = Judgement::new(judged, &schema, &new, 0)?.json();
+    let figure = |place: usize, name: &str| ranked[place][name].as_f64().unwrap();
+    let answer = [0, 1].map(|place| format!("{} {:.4}", figure(place, "errors"), figure(place, "log_loss"))).join(" ");
+    assert_eq!(answer, "26 0.2063 30 0.2447");
+
     Ok(())
 }
 
@@ -208,7 +244,7 @@ fn page() -> Vec<(String, [Option<String>; 3])> {
 fn every_request_has_three_forms_and_its_rust_is_what_runs_here() {
     let source: Vec<&str> = include_str!("requests.rs").lines().map(str::trim).collect();
     let page = page();
-    assert_eq!(page.len(), 20);
+    assert_eq!(page.len(), 24);
     for (title, blocks) in page {
         let [Some(_), Some(_), Some(rust)] = blocks else { panic!("{title}: a language is lacking") };
         let number = format!("// {}", title.split('.').next().unwrap());

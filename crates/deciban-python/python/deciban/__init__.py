@@ -1,7 +1,8 @@
 """deciban: probabilistic classification that one can base decisions on.
 
 `Classifier` learns from labelled rows and reports the evidence of new ones; prior and costs are plugged in when it is
-used. `deciban.sklearn` has scikit-learn's classes under their own names; `deciban.decide`, `deciban.evaluate` and
+used. `compare` finds the best of many models, and `Statistics` are what rows leave behind, to be saved and merged.
+`deciban.sklearn` has scikit-learn's classes under their own names; `deciban.decide`, `deciban.evaluate` and
 `deciban.transform` work on arrays, and `deciban.plot` draws.
 """
 
@@ -12,12 +13,21 @@ from ._core import __version__
 #: Modules that are loaded when they are first used, and NumPy with them: it takes far longer to load than the rest.
 _MODULES = ("decide", "evaluate", "plot", "sklearn", "transform")
 
-__all__ = ["Classifier", "NotFittedError", "__version__", *_MODULES]
+#: Where the names of the package are.
+_NAMES = {
+    "Classifier": "_classifier",
+    "NotFittedError": "_classifier",
+    "Comparison": "_comparison",
+    "compare": "_comparison",
+    "Statistics": "_statistics",
+}
+
+__all__ = [*_NAMES, "__version__", *_MODULES]
 
 
 def __getattr__(name):
-    if name in ("Classifier", "NotFittedError"):
-        value = getattr(importlib.import_module("._classifier", __name__), name)
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
     elif name in _MODULES:
         value = importlib.import_module(f".{name}", __name__)
     else:

@@ -7,15 +7,23 @@ import warnings
 
 import numpy as np
 
-from . import _application, _columns, _core, _frame, _labels, _options
+from . import _application, _columns, _core, _frame, _labels, _options, _progress
 from ._estimator import Estimator, NotFittedError, available_if, not_fitted
-from ._ledger import Description, Evaluation, Ledger, Line
+from ._ledger import Description, Evaluation, Ledger, Line, Report
+from ._statistics import Statistics
 
 __all__ = ["Classifier", "NotFittedError"]
 
 
 #: The models that are fitted from statistics, which add up.
 GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree")
+
+
+#: The models that take sparse matrices, whose cells are counts.
+SPARSE = ("auto", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog", "noisy-or")
+
+#: The models of two classes.
+BINARY = ("probit", "cloglog", "noisy-or")
 
 
 def _adds_rows(classifier):
@@ -44,6 +52,9 @@ class Classifier(Estimator):
         Calibrates the evidence with the scores of cross-validation.
     n_jobs : int, optional
         The number of threads; all cores by default, and with -1.
+    progress : bool, optional
+        Whether long work shows how far it has come; by default in notebooks and at the prompt of a terminal, not in
+        scripts.
     number, category, flag, count, text, ignore : str, int or list of them, optional
         What columns are, by name, or by number where the table has no names. By default the types of the columns
         decide. Columns in `ignore` are left out.
@@ -146,6 +157,7 @@ class Classifier(Estimator):
         prior="empirical",
         calibrate=None,
         n_jobs=None,
+        progress=None,
         number=None,
         category=None,
         flag=None,
@@ -192,6 +204,7 @@ class Classifier(Estimator):
         self.prior = prior
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.progress = progress
         self.number = number
         self.category = category
         self.flag = flag
@@ -264,12 +277,10 @@ class Classifier(Estimator):
         if not isinstance(self.model, str):
             raise TypeError(f"model must be a name such as 'gaussian', not {type(self.model).__name__}")
         table, labels, frame = self._table(X, y, sample_weight, None)
-        name = "y" if getattr(y, "name", None) is None else str(y.name)
-        options = _options.learner(self.get_params())
-        model = _core.Model.fit(table, list(labels), self.model, options, name, self.calibrate, self.n_jobs)
-        for is_warning, message in model.remarks:
-            if is_warning:
-                warnings.warn(message, RemarkWarning, stacklevel=2)
+        options, name = _options.learner(self.get_params()), _labels.name_of(y)
+        with _progress.watch(self.progress, "learning") as report:
+            model = _core.Model.fit(table, list(labels), self.model, options, name, self.calibrate, self.n_jobs, report)
+        _warn(model.remarks)
         self._learned(model, labels)
         return self._saw(frame)
 
@@ -302,7 +313,8 @@ class Classifier(Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
         table, labels, frame = self._table(X, y, sample_weight, self._model)
-        model = self._model.with_rows(table, list(labels), self.n_jobs)
+        with _progress.watch(self.progress, "learning") as report:
+            model = self._model.with_rows(table, list(labels), self.n_jobs, report)
         return self._learned(model, {**self._labels, **labels})
 
     def merge(self, other):
@@ -344,6 +356,61 @@ class Classifier(Estimator):
         True
         """
         return self._learned(self._fitted().without(other._fitted()), self._labels)
+
+    @available_if(_adds_rows)
+    def collect(self, X, y, sample_weight=None):
+        """Summarises labelled rows into the statistics that this model is fitted from, as ``deciban stats`` does.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Labelled rows, as in `fit`.
+
+        Returns
+        -------
+        Statistics
+            What adds up: statistics are saved, loaded, merged and taken away, and `fit_statistics` fits a model from
+            them. The classifier stays as it is.
+        """
+        table, labels, _ = self._table(X, y, sample_weight, None, fewest=1)
+        options, name = _options.learner(self.get_params()), _labels.name_of(y)
+        with _progress.watch(self.progress, "collecting") as report:
+            core, remarks = _core.Statistics.collect(table, list(labels), self.model, options, name, self.n_jobs, report)
+        _warn(remarks)
+        return Statistics(_core_statistics=core, _known=labels)
+
+    def fit_statistics(self, statistics):
+        """Learns from statistics instead of rows, as ``deciban fit`` does with statistics files.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            What `collect` makes, or what a file holds. They shape some options: statistics of variances
+            (``covariance="diagonal"``) give no covariances, and "auto" strengths need statistics by folds (``folds=``).
+            With model="auto" the kind of model is the one that the statistics were made for.
+
+        Returns
+        -------
+        Classifier
+            This object.
+        """
+        if not isinstance(statistics, Statistics):
+            raise TypeError(f"fit_statistics takes Statistics, not {type(statistics).__name__}: make them with collect(X, y)")
+        if self.calibrate is not None:
+            raise ValueError("calibrate: scores come from rows, not from statistics")
+        model = _core.Model.of_statistics(statistics._core, self.model, _options.learner(self.get_params()))
+        self._seen = None
+        return self._loaded(model, statistics._labels, keep_prior=False)
+
+    def statistics(self):
+        """The statistics that this model was fitted from, for generative models without a calibration.
+
+        Returns
+        -------
+        Statistics
+            They add up with others of the same columns.
+        """
+        return Statistics(_core_statistics=self._fitted().statistics(), _known=self._labels)
 
     # Using
 
@@ -512,7 +579,8 @@ class Classifier(Estimator):
             pair = list(between) if isinstance(between, (tuple, list, np.ndarray)) else [between]
             classes = [_labels.level_name(label) for label in pair]
         model, table = self._fitted(), self._known(X)
-        rows = _core.explain(model, table, self._application(prior), classes, order, self.n_jobs)
+        with _progress.watch(self.progress, "explaining") as report:
+            rows = _core.explain(model, table, self._application(prior), classes, order, self.n_jobs, report)
         label = lambda name: None if name is None else self._labels.get(name, name)  # noqa: E731
         return [
             Ledger(row, label(of), label(over), posterior, prior, [Line(*told) for told in features], missing, total, text.rstrip())
@@ -582,9 +650,7 @@ class Classifier(Estimator):
         >>> evaluation.details["confusion"], round(evaluation["error_rate"], 3)
         ([[1.0, 0.0], [1.0, 1.0]], 0.333)
         """
-        model, frame = self._fitted(), _frame.frame(X)
-        codes = _labels.codes_among(y, self.classes_, frame.rows)
-        core = self._core_table(frame, codes, _labels.weights(sample_weight, frame.rows))
+        model, core = self._fitted(), self._labelled(X, y, sample_weight)
         which = None if positive is None else _labels.level_name(positive)
         application = self._application(prior, costs, reject)
         figures, details, text = _core.evaluate(
@@ -593,6 +659,40 @@ class Classifier(Estimator):
         values = {name: value for name, value, _ in figures}
         ends = {name: interval for name, _, interval in figures if interval is not None}
         return Evaluation(values, ends, json.loads(details), text.rstrip())
+
+    def report(self, X, y, path=None, sample_weight=None, prior=None, costs=None, reject=None, title=None):
+        """One page with all figures of rows whose class is known, as ``deciban evaluate --report`` draws it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Labelled rows that the model has not learned from. Labels that the model does not know are refused.
+        path : str or path-like, optional
+            Writes the page to this file, too. It needs no other file, no script and no network.
+        prior, costs, reject
+            As in `decide`.
+        title : str, optional
+            The title of the page; by default how the model is made, and the number of rows.
+
+        Returns
+        -------
+        Report
+            The page: a text of HTML, which notebooks show.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit({"x": [1.0, 2.0, 4.0, 6.0]}, list("aabb"))
+        >>> page = model.report({"x": [1.5, 2.5, 4.5]}, list("abb"), title="Three rows")
+        >>> "<h1>Three rows</h1>" in page, page.count("<figure>")
+        (True, 7)
+        """
+        model, core = self._fitted(), self._labelled(X, y, sample_weight)
+        title = f"{self._call()} on {core.rows} rows" if title is None else str(title)
+        page = Report(_core.report(model, core, self._application(prior, costs, reject), title, self.n_jobs))
+        if path is not None:
+            page.save(path)
+        return page
 
     def sample(self, n, seed=0, prior=None):
         """New labelled rows of a generative model.
@@ -661,13 +761,7 @@ class Classifier(Estimator):
         >>> again.predict([[1.5], [5.0]])
         array([0, 1])
         """
-        model = _core.Model.load(path)
-        names = model.classes
-        is_integer = all(name.lstrip("-").isdigit() and name == str(int(name)) for name in names)
-        self = cls("auto")
-        self.n_features_in_ = len(model.columns)
-        self.feature_names_in_ = np.array([name for name, _ in model.columns], dtype=object)
-        return self._learned(model, {name: int(name) if is_integer else name for name in names}, keep_prior=True)
+        return cls("auto")._loaded(_core.Model.load(path))
 
     # For scikit-learn
 
@@ -677,15 +771,22 @@ class Classifier(Estimator):
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
-        counts = self.model in ("auto", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog")
+        joint = self.model == "gaussian" and self.covariance in (None, "full", "tied")
+        levels = self.model not in ("gaussian", "least-squares", "bernoulli", "multinomial")
         cells = InputTags(
-            sparse=counts, string=True, categorical=True, allow_nan=True, positive_only=self.model == "multinomial"
+            sparse=self.model in SPARSE,
+            string=levels,
+            categorical=levels,
+            # At `fit`: predictions take missing cells from every model.
+            allow_nan=not joint and self.model not in ("multinomial", "least-squares"),
+            positive_only=self.model in ("multinomial", "noisy-or"),
         )
-        few = self.model in ("probit", "cloglog", "noisy-or")
+        # Flags and counts are all that these models look at: numbers tell them little.
+        is_poor = self.model in ("bernoulli", "multinomial", "noisy-or")
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=not few),
+            classifier_tags=ClassifierTags(multi_class=self.model not in BINARY, poor_score=is_poor),
             input_tags=cells,
         )
 
@@ -708,14 +809,18 @@ class Classifier(Estimator):
     def _html(self):
         return self.describe()._repr_html_() if hasattr(self, "_model") else ""
 
-    def _table(self, X, y, sample_weight, model):
-        """Labelled rows; `model` has learned from others before."""
+    def _table(self, X, y, sample_weight, model, fewest=2):
+        """Labelled rows of at least `fewest` classes; `model` has learned from others before."""
         params = self.get_params()
         frame, kinds = _frame.frame(X), _options.kinds(params)
         _frame.check_size(frame)
+        if frame.sparse is not None and self.model not in SPARSE:
+            raise ValueError(f"model={self.model!r} does not take a sparse matrix: give X.toarray(), or model= one of {SPARSE}")
         codes, labels = _labels.labels(y, frame.rows)
-        if model is None and len(labels) < 2:
+        if model is None and len(labels) < fewest:
             raise ValueError(f"y has one class, {next(iter(labels.values()))!r}: a classifier needs at least two" if labels else "y has no label")
+        if self.model in BINARY and len(labels) > 2:
+            raise ValueError(f"Only binary classification is supported. model={self.model!r} is for two classes, and y has {len(labels)}")
         core = _core.Table(frame.rows, codes, _labels.weights(sample_weight, frame.rows))
         core.read_with(**_options.reading(params))
         missing = _labels.listed(self.missing)
@@ -729,6 +834,12 @@ class Classifier(Estimator):
                 _columns.check_width(frame.width, self.n_features_in_)
         _columns.learn_from(core, frame, kinds, _options.numbers(missing))
         return core, labels, frame
+
+    def _labelled(self, X, y, sample_weight):
+        """Rows to judge the model by, all of whose labels it knows."""
+        frame = _frame.frame(X)
+        codes = _labels.codes_among(y, self.classes_, frame.rows)
+        return self._core_table(frame, codes, _labels.weights(sample_weight, frame.rows))
 
     def _known(self, X):
         """Rows to score."""
@@ -750,6 +861,12 @@ class Classifier(Estimator):
         if not keep_prior and not (isinstance(self.prior, str) and self.prior == "empirical"):
             self._model = model.with_prior(self._prior(self.prior))
         return self
+
+    def _loaded(self, model, known=None, keep_prior=True):
+        """Takes a model that has not learned from a table here; `known` are labels by name."""
+        self.n_features_in_ = len(model.columns)
+        self.feature_names_in_ = np.array([name for name, _ in model.columns], dtype=object)
+        return self._learned(model, _labels.of_names(model.classes, known), keep_prior)
 
     def _saw(self, frame):
         """Keeps what the table of the fit looked like."""
@@ -775,6 +892,13 @@ class Classifier(Estimator):
 
 class RemarkWarning(UserWarning):
     """What a person should know about the columns or the fit: something is likely to mislead."""
+
+
+def _warn(remarks):
+    """Gives the remarks that are warnings as Python's, to whoever has called a method of `Classifier`."""
+    for is_warning, message in remarks:
+        if is_warning:
+            warnings.warn(message, RemarkWarning, stacklevel=3)
 
 
 class UndefinedWarning(RuntimeWarning):

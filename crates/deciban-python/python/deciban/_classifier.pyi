@@ -5,7 +5,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ledger import Description, Evaluation, Ledger
+from ._ledger import Description, Evaluation, Ledger, Report
+from ._statistics import Statistics
 
 _Self = TypeVar("_Self", bound="Classifier")
 _Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ class Classifier:
     prior: _Prior
     calibrate: str | None
     n_jobs: int | None
+    progress: bool | None
     number: _Names
     category: _Names
     flag: _Names
@@ -76,6 +78,7 @@ class Classifier:
         prior: _Prior = "empirical",
         calibrate: str | None = None,
         n_jobs: int | None = None,
+        progress: bool | None = None,
         number: _Names = None,
         category: _Names = None,
         flag: _Names = None,
@@ -126,6 +129,9 @@ class Classifier:
     ) -> _Self: ...
     def merge(self: _Self, other: Classifier) -> _Self: ...
     def forget(self: _Self, other: Classifier) -> _Self: ...
+    def collect(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Statistics: ...
+    def fit_statistics(self: _Self, statistics: Statistics) -> _Self: ...
+    def statistics(self) -> Statistics: ...
     def evidence(self, X: Any) -> _Floats: ...
     def predict_log_proba(self, X: Any, prior: _Prior | None = None) -> _Floats: ...
     def predict_proba(self, X: Any, prior: _Prior | None = None) -> _Floats: ...
@@ -155,6 +161,17 @@ class Classifier:
         confidence: float = 0.95,
         seed: int = 0,
     ) -> Evaluation: ...
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        path: str | PathLike[str] | None = None,
+        sample_weight: ArrayLike | None = None,
+        prior: _Prior | None = None,
+        costs: _Costs | None = None,
+        reject: float | None = None,
+        title: str | None = None,
+    ) -> Report: ...
     def sample(
         self, n: int, seed: int = 0, prior: _Prior | None = None
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]: ...

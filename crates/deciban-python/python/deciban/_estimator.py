@@ -105,9 +105,13 @@ class Estimator:
             told.append(f"{name}={value!r}" if named else repr(value))
         return told
 
+    def _call(self) -> str:
+        """How it is made."""
+        return f"{type(self).__name__}({', '.join(self._changed())})"
+
     def __repr__(self):
         fitted = self._summary()
-        return f"{type(self).__name__}({', '.join(self._changed())})" + (f" [{fitted}]" if fitted else "")
+        return self._call() + (f" [{fitted}]" if fitted else "")
 
     def _repr_html_(self):
         heading = f"<b>{type(self).__name__}</b>({html.escape(', '.join(self._changed()))})"

@@ -36,6 +36,8 @@ class Frame:
 
 def frame(X) -> Frame:
     """The columns of a table, as they come."""
+    if isinstance(X, Frame):
+        return X
     if type(X).__module__.startswith("scipy.sparse"):
         return Frame(X.shape[0], [], [], False, X)
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # a lazy frame of Polars

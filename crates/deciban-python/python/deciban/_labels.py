@@ -56,6 +56,18 @@ def column_of(y, rows: int) -> np.ndarray:
     return y
 
 
+def name_of(y) -> str:
+    """What labels are called: the name of a Series, or "y"."""
+    return "y" if getattr(y, "name", None) is None else str(y.name)
+
+
+def of_names(names: list[str], known: dict | None = None) -> dict:
+    """The labels of classes by name; those that nobody knows are integers if all are, or texts."""
+    is_integer = all(name.lstrip("-").isdigit() and name == str(int(name)) for name in names)
+    found = {name: int(name) if is_integer else name for name in names}
+    return {name: (known or {}).get(name, label) for name, label in found.items()}
+
+
 def check_among(y, classes) -> None:
     """Refuses labels that were not announced."""
     known = set(array_of(classes).tolist())

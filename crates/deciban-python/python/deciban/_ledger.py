@@ -132,3 +132,25 @@ class Description(str):
 
     def _repr_html_(self):
         return f"<pre>{html.escape(self)}</pre>"
+
+
+class Report(str):
+    """A page of HTML with all figures of an evaluation. It needs no other file, no script and no network."""
+
+    def save(self, path):
+        """Writes the page to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where.
+        """
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+    def __repr__(self):
+        return f"<Report of {len(self):,} characters: save it, or show it in a notebook>"
+
+    def _repr_html_(self):
+        # A frame of its own: the page has styles that are not for the notebook.
+        return f'<iframe srcdoc="{html.escape(self)}" style="width:100%;height:80vh;border:0"></iframe>'

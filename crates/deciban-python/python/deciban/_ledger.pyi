@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NamedTuple
 
 class Line(NamedTuple):
@@ -29,3 +30,6 @@ class Evaluation:
     def to_frame(self) -> Any: ...
 
 class Description(str): ...
+
+class Report(str):
+    def save(self, path: str | PathLike[str]) -> None: ...

@@ -15,7 +15,7 @@ COLUMNS = ("number", "category", "flag", "count", "text", "ignore")
 TEXTS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words")
 
 #: Keywords that are not for the learner.
-OTHERS = ("model", "prior", "calibrate", "n_jobs", "missing", *COLUMNS)
+OTHERS = ("model", "prior", "calibrate", "n_jobs", "progress", "missing", *COLUMNS)
 
 
 def learner(params: dict) -> str:
