@@ -4,8 +4,8 @@
 
 One table with a cell for each class, method, layout of X, number of rows and number of classes. Both are run in
 turn, and the best of seven runs of each counts. Before each run there is a pause, so that threads of BLAS, which
-spin for a while after their work, do not run into the next one; short calls are repeated behind one pause. The last
-lines count the cells below 1 and 2.
+spin for a while after their work, do not run into the next one; short calls are repeated behind one pause. A last
+table has the median and the least ratio of each class and method, and the last line counts the cells below 1 and 2.
 """
 
 import sys
@@ -23,7 +23,7 @@ import deciban.sklearn as ours
 RUNS, PAUSE = 7, 0.3
 #: Calls are repeated until they take so long.
 LONG = 0.01
-ROWS = [1, 1_000, 100_000]
+ROWS = [1, 1_000, 20_000, 100_000]
 METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function"]
 RNG = np.random.default_rng(1)
 
@@ -116,16 +116,30 @@ def table(name):
                         part = X[:rows] if layout != "Fortran" else np.asfortranarray(X[:rows])
                         a, b = getattr(mine, method), getattr(other, method)
                         cells.append(ratio(lambda: a(part), lambda: b(part)))
-                    found += [cell[0] for cell in cells]
+                    found += [(name, method, cell[0]) for cell in cells]
                     told = "".join(f"{r:8.1f}x {1e6 * own:9.0f} µs" for r, own in cells)
                     print(f"{name:30} {classes:2} {layout:8} {method:18}{told}", flush=True)
     return found
+
+
+def summary(found):
+    """A row for each class: the median of its ratios by method, and the least."""
+    print(f"\n{'median (least) ratio':30}" + "".join(f"{method:>20}" for method in METHODS))
+    for name in dict.fromkeys(name for name, _, _ in found):
+        line = f"{name:30}"
+        for method in METHODS:
+            ratios = [ratio for a, b, ratio in found if (a, b) == (name, method)]
+            line += f"{f'{np.median(ratios):.1f} ({min(ratios):.2f})' if ratios else '':>20}"
+        print(line)
+    print()
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     part = sys.argv[1] if len(sys.argv) > 1 else ""
     print(f"{'class':30} {'K':2} {'X':8} {'method':18}" + "".join(f"{rows:>15,} rows " for rows in ROWS))
-    cells = [cell for name in CLASSES if part in name for cell in table(name)]
+    found = [cell for name in CLASSES if part in name for cell in table(name)]
+    summary(found)
+    cells = [ratio for _, _, ratio in found]
     print(f"{len(cells)} cells: the median is {np.median(cells):.1f}, the least {min(cells):.2f};", end=" ")
     print(f"{sum(c < 1 for c in cells)} are below 1, {sum(c < 2 for c in cells)} below 2")

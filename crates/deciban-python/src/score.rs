@@ -272,16 +272,17 @@ fn write<T: Number>(scores: &mut Tile, output: Output, out: &mut [T]) {
     }
     match output {
         Output::Class => {
-            for (i, o) in out.iter_mut().enumerate() {
-                let mut best = 0;
-                for class in 1..classes {
-                    let (s, most) = (scores.column(class)[i], scores.column(best)[i]);
+            // Class after class, so that neighbours in memory are compared together.
+            let mut most = scores.column(0).to_vec();
+            out.fill(T::of(0.0));
+            for class in 1..classes {
+                let best = T::of(class as f64);
+                for ((o, most), &s) in out.iter_mut().zip(&mut most).zip(scores.column(class)) {
                     // As NumPy's `argmax`: the first of the largest, and NaN is larger than all.
-                    if s > most || (s.is_nan() && !most.is_nan()) {
-                        best = class;
+                    if s > *most || (s.is_nan() && !most.is_nan()) {
+                        (*o, *most) = (best, s);
                     }
                 }
-                *o = T::of(best as f64);
             }
         }
         Output::Decision if classes == 2 => {
