@@ -221,8 +221,9 @@ def test_fitted_models(folder):
     }
     with pytest.raises(ValueError, match="these models are fitted already"):
         ours.refit()
-    with pytest.raises(ValueError, match="folds is for learning"):
-        deciban.compare(*test, models=models, folds=5)
+    for learning in ({"folds": 5}, {"group": GROUP[1::2]}, {"ignore": ["hue"]}, {"by": "likelihood"}):
+        with pytest.raises(ValueError, match=f"{next(iter(learning))} is for learning"):
+            deciban.compare(*test, models=models, **learning)
     with pytest.raises(ValueError, match="give at least two fitted models"):
         deciban.compare(*test, models=models["tied.deciban"])
     with pytest.raises(deciban.NotFittedError):

@@ -267,7 +267,7 @@ def compare(
         given = {"folds": (folds, 10), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None)}
         given |= {name: (getattr(reader, name), default) for name, default in READING.items()}
         for name, (value, default) in given.items():
-            if value is not default and value != default:
+            if (value is not None) if default is None else (value != default):
                 raise ValueError(f"{name} is for learning, and fitted models are compared as they are: drop it")
         return _judge(fitted, X, y, paths, target, sample_weight, (prior, costs, reject), seed, n_jobs)
     if group is not None and fold is not None:
