@@ -7,4 +7,4 @@ mod table;
 
 pub use judged::{Judged, Judgement};
 pub use search::{Compared, Comparing, FoldCount, FoldRule, Found, MEASURES, Measure, compare};
-pub use table::{left_out, more, remarks, runner_up, to_json, to_text};
+pub use table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text};
