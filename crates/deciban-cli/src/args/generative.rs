@@ -41,6 +41,9 @@ pub struct GenerativeArgs {
     /// Learn from rows without a label too, each as much as W labelled ones
     #[arg(long, value_name = "W", default_value_t = 0.0)]
     unlabelled_weight: f64,
+    /// The most steps of expectation–maximisation; 300 by default
+    #[arg(long, value_name = "N")]
+    iterations: Option<usize>,
     #[command(flatten)]
     gaussian: GaussianArgs,
 }
@@ -59,6 +62,7 @@ impl GenerativeArgs {
             complement: self.complement,
             components: self.components,
             unlabelled_weight: self.unlabelled_weight,
+            iterations: self.iterations,
             ..self.gaussian.options()
         })
     }

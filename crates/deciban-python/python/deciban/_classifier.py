@@ -84,6 +84,8 @@ class Classifier(Estimator):
         that held-out rows like best.
     unlabelled_weight : float, optional
         How much a row without a label (None or NaN in `y`) counts; 0, the default, leaves such rows out.
+    iterations : int, optional
+        The most steps of expectation–maximisation; 300 by default.
     folds : int, optional
         The number of folds by which "auto" is settled; 5 by default.
     seed : int, optional
@@ -177,6 +179,7 @@ class Classifier(Estimator):
         prior_rows=None,
         components=None,
         unlabelled_weight=None,
+        iterations=None,
         folds=None,
         seed=None,
         pseudo_count=None,
@@ -224,6 +227,7 @@ class Classifier(Estimator):
         self.prior_rows = prior_rows
         self.components = components
         self.unlabelled_weight = unlabelled_weight
+        self.iterations = iterations
         self.folds = folds
         self.seed = seed
         self.pseudo_count = pseudo_count

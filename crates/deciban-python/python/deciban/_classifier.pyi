@@ -43,6 +43,7 @@ class Classifier:
     prior_rows: float | None
     components: int | str | None
     unlabelled_weight: float | None
+    iterations: int | None
     folds: int | None
     seed: int | None
     pseudo_count: float | None
@@ -98,6 +99,7 @@ class Classifier:
         prior_rows: float | None = None,
         components: int | str | None = None,
         unlabelled_weight: float | None = None,
+        iterations: int | None = None,
         folds: int | None = None,
         seed: int | None = None,
         pseudo_count: float | None = None,

@@ -1,8 +1,9 @@
 //! Generative models written out as linear and quadratic forms of their columns.
 
 use deciban::data::Schema;
+use deciban::family::AnyDensity;
 use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
-use deciban::learn::{Classifier, GenerativeModel};
+use deciban::learn::{Classifier, FittedBlock, GenerativeModel};
 use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -98,6 +99,18 @@ pub fn model_json(model: &GenerativeModel) -> Result<Value> {
             all["classes"][c]["covariance"] = json!(rows_of(&density.covariance(c)));
         }
     }
+    if !model.components().is_single() {
+        for c in 0..names.len() {
+            all["classes"][c]["components"] = components_json(model, c);
+        }
+    }
+    if let Some(convergence) = model.convergence() {
+        all["convergence"] = json!({
+            "objective": convergence.path,
+            "log_likelihood": convergence.log_likelihood,
+            "converged": convergence.converged,
+        });
+    }
     // Student densities and gaussianised columns have no such forms.
     let Ok(density) = plain_density(model) else { return Ok(all) };
     if let Ok(forms) = density.linear() {
@@ -111,6 +124,21 @@ pub fn model_json(model: &GenerativeModel) -> Result<Value> {
         all["quadratic"] = Value::Array(forms);
     }
     Ok(all)
+}
+
+/// The components of a class: their weights, and the means and covariances of a Gaussian model.
+fn components_json(model: &GenerativeModel, class: usize) -> Value {
+    let groups = model.components().of_class(class);
+    let weights = model.components().log_weights(class).iter().map(|w| w.exp());
+    let component = |(group, weight): (usize, f64)| match model.blocks() {
+        [FittedBlock { density: AnyDensity::Gaussian(density), .. }] => json!({
+            "weight": weight,
+            "mean": density.mean(group),
+            "covariance": rows_of(&density.covariance(group)),
+        }),
+        _ => json!({ "weight": weight }),
+    };
+    groups.zip(weights).map(component).collect()
 }
 
 fn quadratic_json(schema: &Schema, a: usize, b: usize, form: &QuadraticForm) -> Value {

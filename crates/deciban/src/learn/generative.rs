@@ -84,6 +84,12 @@ impl Generative {
         Ok(self)
     }
 
+    /// Ends expectation–maximisation after so many steps.
+    pub fn iterations(mut self, iterations: usize) -> Self {
+        self.iterations = iterations;
+        self
+    }
+
     /// Ends expectation–maximisation after so many steps, or when a step gains less than `tolerance` in
     /// log-likelihood per row.
     pub fn until(mut self, iterations: usize, tolerance: f64) -> Self {

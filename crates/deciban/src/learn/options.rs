@@ -41,7 +41,7 @@ const GAUSSIAN: Group = &[
     "prior_rows",
 ];
 /// Classes of several components, and rows without a label: generative models.
-const EM: Group = &["components", "unlabelled_weight"];
+const EM: Group = &["components", "unlabelled_weight", "iterations"];
 /// Folds settle what is left open, and calibrations of any model.
 const FOLDS: Group = &["folds", "seed"];
 const PSEUDO_COUNT: Group = &["pseudo_count"];
@@ -113,6 +113,8 @@ pub struct Options {
     pub components: Count,
     /// How much a row without a label counts.
     pub unlabelled_weight: f64,
+    /// The most steps of expectation–maximisation.
+    pub iterations: Option<usize>,
     /// Folds by which what is left open is settled.
     pub folds: Option<usize>,
     /// The seed of everything random.
@@ -160,6 +162,7 @@ impl Default for Options {
             prior_rows: None,
             components: Count::default(),
             unlabelled_weight: 0.0,
+            iterations: None,
             folds: None,
             seed: 0,
             pseudo_count: 1.0,
@@ -318,7 +321,10 @@ impl Options {
                 return Err(Error::parameter("model", format!("there is no `{model}`, only {}", names.join(", "))));
             }
         };
-        let learner = learner.components(self.components)?.unlabelled(self.unlabelled_weight)?;
+        let mut learner = learner.components(self.components)?.unlabelled(self.unlabelled_weight)?;
+        if let Some(iterations) = self.iterations {
+            learner = learner.iterations(iterations);
+        }
         Ok(learner.folds(self.open_folds()?, self.seed))
     }
 
