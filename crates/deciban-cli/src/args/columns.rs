@@ -46,11 +46,20 @@ pub struct ColumnArgs {
 impl ColumnArgs {
     /// Opens labelled rows to learn from.
     pub fn open(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
-        self.open_folded(paths, read, None)
+        self.open_with(paths, read, Options::default())
+    }
+
+    /// The same, with rows that lack their class.
+    pub fn open_unlabelled(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
+        self.open_with(paths, read, Options { unlabelled: true, ..Options::default() })
     }
 
     /// The same, with a column of folds or groups.
     pub fn open_folded(&self, paths: &[String], read: &ReadArgs, fold: Option<&str>) -> Result<Files> {
+        self.open_with(paths, read, Options { fold: fold.map(String::from), ..Options::default() })
+    }
+
+    fn open_with(&self, paths: &[String], read: &ReadArgs, with: Options) -> Result<Files> {
         if self.target.is_none() && !read.has_labels() && !are_folders(paths) {
             let columns = deciban_data::peek_columns(paths, &read.options(None))?;
             let shown: Vec<String> = columns.iter().take(20).map(|c| format!("`{c}`")).collect();
@@ -60,7 +69,7 @@ impl ColumnArgs {
             }
             return Err(Error::parameter("target", message));
         }
-        Files::open(paths, Options { fold: fold.map(String::from), ..self.options(read)? })
+        Files::open(paths, Options { fold: with.fold, unlabelled: with.unlabelled, ..self.options(read)? })
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

@@ -84,7 +84,10 @@ impl Fit {
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
-                let mut files = self.columns.open(&self.data, &self.read)?;
+                let mut files = match request.options.unlabelled_weight > 0.0 {
+                    true => self.columns.open_unlabelled(&self.data, &self.read)?,
+                    false => self.columns.open(&self.data, &self.read)?,
+                };
                 let _progress = Progress::watch(&mut files, "learning");
                 learn(&request, &mut files)?
             }
