@@ -323,7 +323,7 @@ fn wrong_input_is_told_with_its_place() {
     assert!(message.contains("column `y`"), "{message}");
     folder.write("hole.csv", "x,y,t\n1,2,a\n,4,b\n3,1,a\n2,2,b\n1,5,b\n");
     let message = fails(&["hole.csv", "-t", "t"]);
-    assert!(message.starts_with("hole.csv:3: column `x`: the cell is missing; a full or tied covariance"), "{message}");
+    assert!(message.starts_with("the covariance of class `a` is singular: 2 rows are too few"), "{message}");
     folder.write("constant.csv", "x,y,t\n1,2,a\n2,2,a\n3,1,b\n4,3,b\n9,2,a\n");
     let message = fails(&["constant.csv", "-t", "t"]);
     assert!(
@@ -369,4 +369,31 @@ fn wrong_usage_has_code_two() {
         assert!(message.contains(word), "{message}");
     }
     folder.misused(&["fit"]);
+}
+
+/// Rows of another group of writers, with the number of components that cross-validation of the training rows likes
+/// about as well as more.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
+fn digits_of_several_shapes_need_several_components() {
+    let folder = Folder::new();
+    let [train, test] = ["pendigits.tra", "pendigits.tes"].map(|name| shared(&format!("data/pendigits/{name}")));
+    let fit = ["fit", &train, "--no-header", "--target", "c16", "--model", "gaussian"];
+    folder.ok(&[&fit[..], &["--components", "8", "-o", "digits.deciban"]].concat());
+    let report = folder.json(&["evaluate", "digits.deciban", &test, "--no-header", "--json"]);
+    let error = report["error_rate"].as_f64().unwrap();
+    assert!(error <= 0.027, "{error}");
+}
+
+#[test]
+fn what_components_need_is_said() {
+    let folder = Folder::new();
+    let model = ["fit", &wine(), "--target", "Type", "--model"];
+    folder.misused(&[&model[..], &["logistic", "--components", "2"]].concat());
+    folder.misused(&[&model[..], &["gaussian", "--components", "0"]].concat());
+    folder.ok(&["stats", &wine(), "--target", "Type", "--model", "gaussian", "-o", "wine.stats"]);
+    let error = folder.fails(&["fit", "wine.stats", "--components", "2"]);
+    assert!(error.contains("--components") && error.contains("from rows, not from statistics"), "{error}");
+    let told = folder.ok(&[&model[..], &["naive-bayes", "--components", "2"]].concat());
+    assert!(told.contains("2 components in each class") && told.contains("share of its class"), "{told}");
 }

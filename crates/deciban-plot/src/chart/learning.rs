@@ -23,13 +23,21 @@ pub fn learning(size: &str, loss: &str, curves: &[LearningCurve<'_>]) -> Figure 
     /// The share of points on either side that may be left out.
     const FAR: f64 = 0.1;
     let losses: Vec<f64> = curves.iter().flat_map(|c| c.loss).copied().collect();
-    let ends = || curves.iter().filter_map(|c| c.interval).flat_map(|(low, high)| low.iter().chain(high)).copied();
     let mut axis = Axis::linear(loss);
     let mut note = String::new();
     if let Some(points) = view(&losses, FAR) {
         let length = points.high - points.low;
         // A single point has its whole interval.
         let reach = if length > 0.0 { 0.5 * length } else { f64::INFINITY };
+        // A point outside of the axis does not show its interval.
+        let is_shown = |y: f64| y >= points.low && y <= points.high;
+        let intervals = || curves.iter().filter_map(|c| Some((c.loss, c.interval?)));
+        let ends = || {
+            intervals().flat_map(|(loss, (low, high))| {
+                let ends = low.iter().zip(high).zip(loss).filter(|(_, loss)| is_shown(**loss));
+                ends.flat_map(|((low, high), _)| [*low, *high])
+            })
+        };
         let finite = || ends().filter(|y| y.is_finite());
         let low = finite().fold(points.low, f64::min).max(points.low - reach);
         let high = finite().fold(points.high, f64::max).min(points.high + reach);
