@@ -7,11 +7,13 @@
 //! - A cost is of a *true* class that was *decided* to be another: `malignant>benign=1000`. What is not named
 //!   costs 1, and a right decision 0.
 //! - A reject is one more action, with the same cost whatever is true.
+//! - *None of these* is the answer for rows that are unlike what the model knows: less usual than all but a share P of
+//!   the rows that it would make itself. It costs what a reject costs, or 1, unless a matrix of costs has such an action.
 
 use std::path::Path;
 
 use deciban::data::Schema;
-use deciban::decision::Costs;
+use deciban::decision::{Costs, NONE_OF_THESE};
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -38,6 +40,8 @@ pub struct Application {
     pub costs: CostChoice,
     /// What it costs to decide for no class; `None` if that is not allowed.
     pub reject: Option<f64>,
+    /// The share of the model's own rows that are so unusual that they are none of the classes.
+    pub none_of_these: Option<f64>,
 }
 
 /// Which prior is used.
@@ -88,6 +92,8 @@ pub struct Terms {
     pub costs: Costs,
     /// Whether costs or a reject were given, so that the risk of a decision is worth telling.
     pub has_costs: bool,
+    /// Rows whose [rank](deciban::evaluate::HowUsual) is below this are none of the classes.
+    pub none_of_these: Option<f64>,
 }
 
 /// The number of a class, or an error that lists the classes.
@@ -104,7 +110,8 @@ impl Application {
     /// For the classes of a schema; `own` is the prior where none is given.
     pub fn to(&self, schema: &Schema, own: &Prior, empirical: &Prior) -> Result<Terms> {
         let prior = self.prior.resolve(schema, own, empirical)?;
-        Ok(Terms { prior, costs: self.costs(schema)?, has_costs: self.has_costs() })
+        let none_of_these = self.none_of_these;
+        Ok(Terms { prior, costs: self.costs(schema)?, has_costs: self.has_costs(), none_of_these })
     }
 
     /// Whether costs or a reject are given.
@@ -114,12 +121,21 @@ impl Application {
 
     /// The costs of actions.
     pub fn costs(&self, schema: &Schema) -> Result<Costs> {
-        let costs = self.costs.resolve(schema)?;
-        match self.reject {
-            Some(cost) if !(cost >= 0.0 && cost.is_finite()) => {
-                Err(Error::parameter("reject", format!("{cost} is not a finite cost of 0 or more")))
+        let mut costs = self.costs.resolve(schema)?;
+        if let Some(cost) = self.reject {
+            if !(cost >= 0.0 && cost.is_finite()) {
+                return Err(Error::parameter("reject", format!("{cost} is not a finite cost of 0 or more")));
             }
-            Some(cost) => costs.with_reject(cost),
+            costs = costs.with_reject(cost)?;
+        }
+        match self.none_of_these {
+            Some(p) if !(p > 0.0 && p < 1.0) => {
+                Err(Error::parameter("none_of_these", format!("{p} is not a share above 0 and below 1, such as 0.01")))
+            }
+            Some(_) if schema.class(NONE_OF_THESE).is_some() => {
+                Err(Error::parameter("none_of_these", format!("there is a class named `{NONE_OF_THESE}`")))
+            }
+            Some(_) => costs.with_none_of_these(self.reject.unwrap_or(1.0)),
             None => Ok(costs),
         }
     }
@@ -388,7 +404,7 @@ fn named_costs(map: &Map<String, Value>) -> Result<CostChoice> {
 impl From<&Model> for Terms {
     fn from(model: &Model) -> Terms {
         let costs = Costs::zero_one(model.schema().classes());
-        Terms { prior: model.prior().clone(), costs, has_costs: false }
+        Terms { prior: model.prior().clone(), costs, has_costs: false, none_of_these: None }
     }
 }
 

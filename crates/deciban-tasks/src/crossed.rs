@@ -36,7 +36,8 @@ impl Crossed {
     /// The model with this calibration.
     pub fn calibrate(&self, model: Model) -> Result<Model> {
         let calibrated = CalibratedModel::new(model, self.calibration.map.clone())?;
-        Ok(Model::Calibrated(calibrated.with_typical_cells(self.calibration.typical_cells)?))
+        let calibrated = calibrated.with_typical_cells(self.calibration.typical_cells)?;
+        Ok(Model::Calibrated(calibrated.with_scores(self.calibration.scores.clone())?))
     }
 
     /// What it did, on one line.

@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use crate::application::{Application, Terms, find_class};
 use crate::input::Input;
 use crate::numbers;
+use crate::predict::usual_rows;
 use crate::remarks::Remark;
-use crate::scored::collect;
+use crate::scored::{Unusual, collect};
 use crate::table::{Table, count, number, percent};
 
 /// How rows are evaluated.
@@ -72,8 +73,16 @@ pub struct Target {
 /// Evaluates a model.
 pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
-    let mut evaluated = evaluate_scores(input, model.schema(), &terms, request, |batch| model.evidence(batch))?;
-    if is_quickly_drawn(model) {
+    let score = |batch: &Batch<'_>| model.evidence(batch);
+    let usual = terms.none_of_these.map(|_| usual_rows(model, &terms)).transpose()?;
+    let unusual = |batch: &Batch<'_>| match &usual {
+        Some(usual) => Ok(terms.unusual(&usual.look(model, batch)?)),
+        None => Ok(Vec::new()),
+    };
+    let unusual: Option<Unusual<'_>> = usual.is_some().then_some(&unusual);
+    let mut evaluated = evaluate_scores(input, model.schema(), &terms, request, score, unusual)?;
+    // What it expects is that of decisions by cost alone.
+    if is_quickly_drawn(model) && unusual.is_none() {
         evaluated.expected = expected(model, &terms.prior, &terms.costs, Sampling::default()).ok();
     }
     Ok(evaluated)
@@ -85,15 +94,16 @@ fn is_quickly_drawn(model: &Model) -> bool {
     matches!(model, Model::Generative(_)) && columns.len() <= 100 && columns.iter().all(|c| c.kind != Kind::Text)
 }
 
-/// Evaluates scores, wherever they come from.
+/// Evaluates scores, wherever they come from; `unusual` says which rows are none of the classes, if that is an answer.
 pub fn evaluate_scores(
     input: &impl Input,
     schema: &Schema,
     terms: &Terms,
     request: &Evaluating,
     score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
+    unusual: Option<Unusual<'_>>,
 ) -> Result<Evaluated> {
-    let Terms { prior, costs, has_costs } = terms;
+    let Terms { prior, costs, has_costs, .. } = terms;
     let classes = schema.classes();
     let positive = match (&request.positive, classes.len()) {
         (Some(_), 3..) => {
@@ -105,7 +115,7 @@ pub fn evaluate_scores(
         (Some(name), _) => find_class(schema, name, "positive")?,
         (None, _) => 1,
     };
-    let collected = collect(input, classes, prior, costs, request.memory, score)?;
+    let collected = collect(input, classes, prior, costs, request.memory, score, unusual)?;
     let mut remarks: Vec<Remark> = unseen(input);
     let figures = match &collected.rows {
         Some(rows) => rows.figures(classes, prior, costs, positive, request.bootstrap.as_ref())?,

@@ -4,6 +4,7 @@
 //! The program, the Python package and the service are renderings of this crate: a decision about meaning
 //! (what a prior, a cost, a ledger or a remark is) is made here, once.
 
+mod adapt;
 mod application;
 pub mod comparison;
 pub mod crossed;
@@ -19,9 +20,10 @@ mod remarks;
 pub mod scored;
 pub mod table;
 
+pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
 pub use evaluation::{Evaluated, Evaluating, Target, evaluate, evaluate_scores, unseen};
 pub use input::{Counted, Input};
 pub use learn::{Learned, Learning, collect, learn, learn_from_statistics};
-pub use predict::{Prediction, Predictor, predictions};
+pub use predict::{Prediction, Predictor, predictions, usual_rows};
 pub use remarks::{Look, Remark, Weight};

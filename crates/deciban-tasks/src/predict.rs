@@ -1,9 +1,11 @@
 //! [`Predictor`]: a model that is asked about rows, one or many, under any application.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use deciban::Result;
 use deciban::data::Batch;
+use deciban::evaluate::{DRAWN, HowUsual, Usual};
 use deciban::evidence::decibans;
 use deciban::explain::Order;
 use deciban::learn::{Classifier, Model};
@@ -39,6 +41,8 @@ use crate::numbers;
 pub struct Predictor {
     model: Model,
     reader: RowReader,
+    /// Rows of the model under the prior that was asked for last.
+    usual: Mutex<Option<Arc<Usual>>>,
 }
 
 /// What a model says of a row under an application.
@@ -55,6 +59,9 @@ pub struct Prediction {
     /// log p(x), low for unusual rows, where the model has densities.
     #[serde(serialize_with = "numbers::optional", skip_serializing_if = "Option::is_none")]
     pub log_density: Option<f64>,
+    /// The share of the model's own rows that are no more usual, where *none of these* is an answer.
+    #[serde(serialize_with = "numbers::optional", skip_serializing_if = "Option::is_none")]
+    pub rank: Option<f64>,
     /// The expected cost of the decision.
     #[serde(serialize_with = "numbers::one")]
     pub risk: f64,
@@ -64,7 +71,7 @@ impl Predictor {
     /// Prepares a model.
     pub fn new(model: Model) -> Result<Self> {
         let reader = RowReader::new(model.schema(), Options::default())?;
-        Ok(Predictor { model, reader })
+        Ok(Predictor { model, reader, usual: Mutex::default() })
     }
 
     /// Reads and prepares a model file.
@@ -84,7 +91,19 @@ impl Predictor {
 
     /// Decides about rows.
     pub fn predict(&self, rows: &Rows, to: &Application) -> Result<Vec<Prediction>> {
-        predictions(&self.model, &rows.batch()?, &to.to_model(&self.model)?)
+        let terms = to.to_model(&self.model)?;
+        let usual = terms.none_of_these.map(|_| self.usual(&terms)).transpose()?;
+        predictions(&self.model, &rows.batch()?, &terms, usual.as_deref())
+    }
+
+    /// Rows of the model under a prior, drawn once for each prior in a row.
+    fn usual(&self, terms: &Terms) -> Result<Arc<Usual>> {
+        // A panic elsewhere leaves what was there before.
+        let mut usual = self.usual.lock().unwrap_or_else(|e| e.into_inner());
+        match &*usual {
+            Some(usual) if *usual.prior() == terms.prior => Ok(usual.clone()),
+            _ => Ok(usual.insert(Arc::new(usual_rows(&self.model, terms)?)).clone()),
+        }
     }
 
     /// Explains rows.
@@ -95,19 +114,33 @@ impl Predictor {
     }
 }
 
-/// What a model says of the rows of a batch.
-pub fn predictions(model: &Model, batch: &Batch<'_>, terms: &Terms) -> Result<Vec<Prediction>> {
+/// Rows of a model under the prior of an application, with which others are compared.
+pub fn usual_rows(model: &Model, terms: &Terms) -> Result<Usual> {
+    Usual::new(model, &terms.prior, DRAWN, 0)
+}
+
+impl Terms {
+    /// Which rows are none of the classes.
+    pub fn unusual(&self, ranks: &[HowUsual]) -> Vec<bool> {
+        ranks.iter().map(|how| self.none_of_these.is_some_and(|share| how.rank < share)).collect()
+    }
+}
+
+/// What a model says of the rows of a batch; where *none of these* is an answer, `usual` are rows to compare with.
+pub fn predictions(model: &Model, batch: &Batch<'_>, terms: &Terms, usual: Option<&Usual>) -> Result<Vec<Prediction>> {
     let evidence = model.evidence(batch)?;
     let posterior = evidence.posterior(&terms.prior);
     let density = matches!(model, Model::Generative(_)).then(|| evidence.log_density(&terms.prior));
+    let ranks = usual.map(|usual| usual.look(model, batch)).transpose()?.unwrap_or_default();
     let row = |(row, action): (usize, deciban::decision::Action)| Prediction {
         decision: action.action.map(|a| terms.costs.actions()[a].clone()),
         posterior: posterior.row(row),
         evidence: (0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))).collect(),
         log_density: density.as_ref().map(|density| density[row]),
+        rank: ranks.get(row).map(|how| how.rank),
         risk: action.risk,
     };
-    Ok(posterior.decide(&terms.costs).into_iter().enumerate().map(row).collect())
+    Ok(posterior.decide_unless(&terms.costs, &terms.unusual(&ranks)).into_iter().enumerate().map(row).collect())
 }
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ pub struct Collected {
     pub rows: Option<Scored>,
 }
 
-/// Scores and evaluates all rows; keeps them up to `budget` bytes.
+/// Says which rows of a batch are none of the classes.
+pub type Unusual<'a> = &'a (dyn Fn(&Batch<'_>) -> Result<Vec<bool>> + Sync);
+
+/// Scores and evaluates all rows; keeps them up to `budget` bytes. `unusual`, where it is given, says which rows are
+/// none of the classes.
 pub fn collect(
     input: &impl Input,
     classes: &[String],
@@ -29,6 +33,7 @@ pub fn collect(
     costs: &Costs,
     budget: usize,
     score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
+    unusual: Option<Unusual<'_>>,
 ) -> Result<Collected> {
     let mut all = Collected {
         evaluation: Evaluation::new(classes, costs),
@@ -49,12 +54,19 @@ pub fn collect(
             // The evidence of many classes takes much memory: some rows at a time.
             for rows in parts(batch.rows(), classes.len()) {
                 let batch = batch.slice(rows);
-                let (evidence, labels, weights) = labelled(&batch, score(&batch)?)?;
-                let weights = weights.as_deref();
-                part.evaluation.observe_evidence(&evidence, prior, &labels, weights, costs)?;
-                part.cllr.observe(&evidence, &labels, weights)?;
+                let rows = labelled(&batch, score(&batch)?, unusual.map(|unusual| unusual(&batch)).transpose()?)?;
+                let weights = Some(rows.weights());
+                part.evaluation.observe_evidence(
+                    rows.evidence(),
+                    prior,
+                    rows.truth(),
+                    weights,
+                    costs,
+                    rows.unusual(),
+                )?;
+                part.cllr.observe(rows.evidence(), rows.truth(), weights)?;
                 if let Some(kept) = &mut part.rows {
-                    kept.append(&evidence, &labels, weights)?;
+                    kept.merge(&rows)?;
                 }
             }
             Ok(part)
@@ -67,7 +79,7 @@ pub fn collect(
                     *rows = part;
                     Ok(())
                 }
-                (Some(rows), Some(part)) => rows.append(part.evidence(), part.truth(), Some(part.weights())),
+                (Some(rows), Some(part)) => rows.merge(&part),
                 _ => {
                     all.rows = None;
                     Ok(())
@@ -78,16 +90,19 @@ pub fn collect(
     Ok(all)
 }
 
-/// The evidence, classes and weights of the rows that have a label.
-pub fn labelled(batch: &Batch<'_>, evidence: Evidence) -> Result<(Evidence, Vec<u32>, Option<Vec<f64>>)> {
+/// The rows that have a label.
+pub fn labelled(batch: &Batch<'_>, evidence: Evidence, unusual: Option<Vec<bool>>) -> Result<Scored> {
     let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
-    let weights = batch.row_weights();
+    let (classes, weights) = (evidence.classes(), batch.row_weights());
+    let mut rows = Scored::new(classes)?;
     if labels.iter().all(|&class| class != MISSING) {
-        return Ok((evidence, labels.to_vec(), weights.map(<[f64]>::to_vec)));
+        rows.append(&evidence, labels, weights)?;
+        return rows.with_unusual(unusual);
     }
     let known: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] != MISSING).collect();
     let values = known.iter().flat_map(|&row| evidence.row(row).iter().copied()).collect();
-    let evidence = Evidence::new(evidence.classes(), values)?;
-    let labels = known.iter().map(|&row| labels[row]).collect();
-    Ok((evidence, labels, weights.map(|w| known.iter().map(|&row| w[row]).collect())))
+    let labels: Vec<u32> = known.iter().map(|&row| labels[row]).collect();
+    let weights: Option<Vec<f64>> = weights.map(|w| known.iter().map(|&row| w[row]).collect());
+    rows.append(&Evidence::new(classes, values)?, &labels, weights.as_deref())?;
+    rows.with_unusual(unusual.map(|unusual| known.iter().map(|&row| unusual[row]).collect()))
 }

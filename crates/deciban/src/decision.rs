@@ -1,6 +1,7 @@
 //! [`Costs`] and decisions: the action a with the least expected cost Σₖ C[a][k] p(k|x).
 //!
-//! An action need not be a class: *reject* is one more row of the matrix. For two classes and
+//! An action need not be a class: *reject* is one more row of the matrix. *None of these* is another, which no
+//! expected cost chooses: it is for rows that are too unusual for every class. For two classes and
 //! two actions the rule is a threshold on the log-likelihood ratio,
 //!
 //! decide 1 if LLR > −logit π̃,  π̃ = π₁C_miss / (π₁C_miss + π₀C_fa),
@@ -32,7 +33,12 @@ pub struct Costs {
     actions: Vec<String>,
     classes: usize,
     rows: Vec<Row>,
+    /// The action for rows that are unlike all classes.
+    none_of_these: Option<usize>,
 }
+
+/// The name of the action for rows that are unlike all classes.
+pub const NONE_OF_THESE: &str = "none of these";
 
 /// What an action costs for each true class. A row has one form only, so equal costs compare as equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,13 +90,13 @@ impl Costs {
         if let Some(twice) = actions.iter().find(|a| !seen.insert(a.as_str())) {
             return Err(Error::Costs(format!("there are two actions named `{twice}`")));
         }
-        Ok(Costs { actions, classes, rows: matrix.into_iter().map(Row::new).collect() })
+        Ok(Costs { actions, classes, rows: matrix.into_iter().map(Row::new).collect(), none_of_these: None })
     }
 
     /// One action per class, 0 for the right one and 1 for every other.
     pub fn zero_one(classes: &[String]) -> Self {
         let rows = (0..classes.len()).map(Row::ZeroOne).collect();
-        Costs { actions: classes.to_vec(), classes: classes.len(), rows }
+        Costs { actions: classes.to_vec(), classes: classes.len(), rows, none_of_these: None }
     }
 
     /// One more action, `reject`, that costs the same whatever is true.
@@ -104,6 +110,30 @@ impl Costs {
         self.actions.push("reject".into());
         self.rows.push(Row::new(vec![cost; self.classes]));
         Ok(self)
+    }
+
+    /// One more action, [`NONE_OF_THESE`], for rows that are unlike all classes
+    /// ([`decide_unless`](Posterior::decide_unless)). It costs the same whatever is true, unless there is an action of
+    /// this name already. Whatever it costs, other rows never get it.
+    pub fn with_none_of_these(mut self, cost: f64) -> Result<Self> {
+        if !cost.is_finite() {
+            return Err(Error::Costs("every cost must be a finite number".into()));
+        }
+        let place = self.actions.iter().position(|action| action == NONE_OF_THESE);
+        if place.is_none() {
+            self.actions.push(NONE_OF_THESE.into());
+            self.rows.push(Row::new(vec![cost; self.classes]));
+        }
+        self.none_of_these = place.or(Some(self.rows.len() - 1));
+        match self.rows.len() {
+            1 => Err(Error::Costs(format!("there must be other actions than `{NONE_OF_THESE}`"))),
+            _ => Ok(self),
+        }
+    }
+
+    /// The action for rows that are unlike all classes, if there is one.
+    pub fn none_of_these(&self) -> Option<usize> {
+        self.none_of_these
     }
 
     /// Sets the cost of an action when a class is true.
@@ -142,7 +172,8 @@ impl Costs {
         // Of zero-one actions the one for the most probable class is best: only its cost is summed.
         let (mut most, mut zero_one) = (f64::NEG_INFINITY, None);
         let mut best = (0, f64::INFINITY);
-        for (action, row) in self.rows.iter().enumerate() {
+        let chosen = |action: &usize| self.none_of_these != Some(*action);
+        for (action, row) in self.rows.iter().enumerate().filter(|(action, _)| chosen(action)) {
             match row {
                 Row::ZeroOne(own) if posterior[*own] > most => (most, zero_one) = (posterior[*own], Some(action)),
                 Row::ZeroOne(_) => {}
@@ -161,20 +192,21 @@ impl Costs {
 
     /// The costs in a form that takes no room for zero-one actions.
     pub(crate) fn parts(&self) -> impl Serialize + '_ {
-        (&self.actions, self.classes, &self.rows)
+        (&self.actions, self.classes, &self.rows, self.none_of_these)
     }
 
     /// Costs from their [`parts`](Costs::parts), as serialised.
     pub(crate) fn from_parts(parts: serde_json::Value) -> Result<Self> {
         let wrong = || Error::Costs("the stored costs are not a matrix".into());
-        let (actions, classes, rows): (Vec<String>, usize, Vec<Row>) =
-            serde_json::from_value(parts).map_err(|_| wrong())?;
+        type Parts = (Vec<String>, usize, Vec<Row>, Option<usize>);
+        let (actions, classes, rows, none_of_these): Parts = serde_json::from_value(parts).map_err(|_| wrong())?;
         let fits = |row: &Row| match row {
             Row::ZeroOne(own) => *own < classes,
             Row::Each(costs) => costs.len() == classes && costs.iter().all(|c| c.is_finite()),
         };
-        match !rows.is_empty() && actions.len() == rows.len() && rows.iter().all(fits) {
-            true => Ok(Costs { actions, classes, rows }),
+        let has_place = none_of_these.is_none_or(|place| place < rows.len() && rows.len() > 1);
+        match !rows.is_empty() && actions.len() == rows.len() && rows.iter().all(fits) && has_place {
+            true => Ok(Costs { actions, classes, rows, none_of_these }),
             false => Err(wrong()),
         }
     }
@@ -228,6 +260,19 @@ impl Posterior {
         };
         (0..self.rows()).map(&mut decide).collect()
     }
+
+    /// The best action for each row, and [none of these](Costs::none_of_these) for those that are `unusual`, if there
+    /// is such an action; an empty list is no row. The risk is that of the answer if the row is of one of the classes.
+    pub fn decide_unless(&self, costs: &Costs, unusual: &[bool]) -> Vec<Action> {
+        let mut decided = self.decide(costs);
+        let Some(action) = costs.none_of_these else { return decided };
+        for (row, decision) in decided.iter_mut().enumerate().filter(|(row, _)| unusual.get(*row) == Some(&true)) {
+            let is_defined = decision.action.is_some();
+            let risk = if is_defined { costs.rows[action].expected(&self.row(row)) } else { f64::NAN };
+            *decision = Action { action: Some(action), risk };
+        }
+        decided
+    }
 }
 
 #[cfg(test)]
@@ -265,6 +310,31 @@ mod tests {
         assert!(costs.with_reject(0.2).is_err());
     }
 
+    #[test]
+    fn none_of_these_is_for_unusual_rows_alone() {
+        let names = ["a".to_string(), "b".to_string()];
+        // It costs nothing, and all the same no usual row gets it.
+        let costs = Costs::zero_one(&names).with_none_of_these(0.0).unwrap();
+        let never = f64::NEG_INFINITY;
+        let posterior = Evidence::new(2, vec![0.0, 0.1, 0.0, 0.1, never, never]).unwrap().posterior(&Prior::uniform(2));
+        let actions =
+            |unusual: &[bool]| posterior.decide_unless(&costs, unusual).iter().map(|d| d.action).collect::<Vec<_>>();
+        assert_eq!(actions(&[]), [Some(1), Some(1), None]);
+        assert_eq!(actions(&[true, false, true]), [Some(2), Some(1), Some(2)]);
+        assert_eq!(costs.actions()[2], NONE_OF_THESE);
+        let again = Costs::from_parts(serde_json::to_value(costs.parts()).unwrap()).unwrap();
+        assert_eq!(costs, again);
+        // A matrix may say what it costs.
+        let matrix = vec![vec![0.0, 5.0], vec![5.0, 0.0], vec![3.0, 2.0]];
+        let own = Costs::new(vec!["a".into(), "b".into(), NONE_OF_THESE.into()], matrix)
+            .unwrap()
+            .with_none_of_these(1.0)
+            .unwrap();
+        assert_eq!((own.actions().len(), own.cost(2, 0)), (3, 3.0));
+        assert!((posterior.decide_unless(&own, &[true])[0].risk - 2.475).abs() < 1e-3);
+        assert!(Costs::new(vec![NONE_OF_THESE.into()], vec![vec![0.0, 1.0]]).unwrap().with_none_of_these(1.0).is_err());
+    }
+
     /// What zero-one actions cost is not looked up in a matrix: it is what a matrix would say.
     #[test]
     fn zero_one_costs_are_those_of_their_matrix() {
@@ -285,6 +355,6 @@ mod tests {
         assert_eq!(costs, Costs::zero_one(&names).with_reject(0.4).unwrap());
         let again = Costs::from_parts(serde_json::to_value(costs.parts()).unwrap()).unwrap();
         assert_eq!(costs, again);
-        assert!(Costs::from_parts(serde_json::json!([["a"], 2, [7]])).is_err());
+        assert!(Costs::from_parts(serde_json::json!([["a"], 2, [7], null])).is_err());
     }
 }

@@ -55,6 +55,7 @@ pub mod posterior;
 pub mod decision;
 pub mod evaluate;
 pub mod calibrate;
+pub mod proportions;
 pub mod explain;
 pub mod select;
 pub mod text;

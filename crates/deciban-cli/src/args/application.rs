@@ -26,6 +26,11 @@ impl DecisionArgs {
         self.prior.is_some() || self.has_costs()
     }
 
+    /// Whether a prior is given.
+    pub fn has_prior(&self) -> bool {
+        self.prior.is_some()
+    }
+
     /// Whether costs or a reject are given.
     pub fn has_costs(&self) -> bool {
         self.costs.is_some() || self.reject.is_some()
@@ -37,6 +42,29 @@ impl DecisionArgs {
             prior: self.prior.clone().unwrap_or_default(),
             costs: self.costs.as_deref().map_or(Ok(CostChoice::default()), CostChoice::from_file_or_text)?,
             reject: self.reject,
+            none_of_these: None,
         })
+    }
+}
+
+/// What is none of the classes.
+#[derive(Args)]
+#[command(next_help_heading = "Application")]
+pub struct UnusualArgs {
+    /// Answer `none of these` for rows less usual than all but this share of the rows that the model would make itself,
+    /// such as 0.01; for generative models
+    #[arg(long, value_name = "SHARE")]
+    none_of_these: Option<f64>,
+}
+
+impl UnusualArgs {
+    /// Whether *none of these* is an answer.
+    pub fn is_given(&self) -> bool {
+        self.none_of_these.is_some()
+    }
+
+    /// The application with it.
+    pub fn put(&self, application: Application) -> Application {
+        Application { none_of_these: self.none_of_these, ..application }
     }
 }

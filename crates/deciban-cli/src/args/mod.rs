@@ -11,7 +11,7 @@ mod noisy_or;
 mod read;
 mod texts;
 
-pub use application::DecisionArgs;
+pub use application::{DecisionArgs, UnusualArgs};
 pub use columns::ColumnArgs;
 pub use folds::FoldArgs;
 pub use generative::GenerativeArgs;

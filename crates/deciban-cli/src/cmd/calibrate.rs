@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use deciban::Result;
 use deciban::calibrate::{
-    CalibratedModel, Calibration, Calibrator, Held, Method, Piece, Rescored, ScoredRows, cllr, min_cllr,
+    CalibratedModel, Calibration, Calibrator, Held, HeldScores, Method, Piece, Rescored, ScoredRows, cllr, min_cllr,
 };
 use deciban::data::Batch;
 use deciban::decision::Costs;
+use deciban::evaluate::Scored;
 use deciban::learn::{Classifier, Model};
 use serde_json::json;
 
@@ -78,7 +79,8 @@ impl Calibrate {
         files.make_rereadable()?;
         let progress = Progress::watch(&mut files, "scoring");
         let costs = Costs::zero_one(classes);
-        let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, |x| model.evidence(x))?;
+        let score = |x: &Batch<'_>| model.evidence(x);
+        let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, score, None)?;
         let prior = self.prior.resolve(&schema, model.prior(), model.empirical())?;
         let calibrator = Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count };
         let count = collected.evaluation.rows();
@@ -90,9 +92,9 @@ impl Calibrate {
             }
             None => {
                 let score = |batch: &Batch<'_>| {
-                    let (evidence, truth, weights) = labelled(batch, model.evidence(batch)?)?;
-                    let weights = weights.unwrap_or_else(|| vec![1.0; truth.len()]);
-                    Ok(Piece { evidence, truth, weights, folds: Vec::new(), cells: Vec::new() })
+                    let rows = labelled(batch, model.evidence(batch)?, None)?;
+                    let (truth, weights) = (rows.truth().to_vec(), rows.weights().to_vec());
+                    Ok(Piece { evidence: rows.evidence().clone(), truth, weights, folds: Vec::new(), cells: Vec::new() })
                 };
                 let rows = Rescored { engine: &files, classes: classes.len(), score };
                 let map = calibrator.fit_rows(&rows, classes, None)?;
@@ -102,7 +104,10 @@ impl Calibrate {
         };
         drop(progress);
         let text = describe::calibration(&map, classes);
-        let calibrated = Model::Calibrated(CalibratedModel::new(model, map.clone())?);
+        // The map is that of whole rows.
+        let whole = |rows: &Scored| HeldScores::new(rows, &vec![schema.columns().len() as u32; rows.rows()], 0);
+        let scores = collected.rows.as_ref().map(whole).transpose()?.flatten();
+        let calibrated = Model::Calibrated(CalibratedModel::new(model, map.clone())?.with_scores(scores)?);
         self.output.write(&calibrated.to_bytes()?)?;
         if self.json {
             let report = json!({

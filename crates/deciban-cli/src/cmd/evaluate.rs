@@ -14,7 +14,7 @@ use deciban_data::{Files, Options};
 use deciban_tasks::figures::{Use, report};
 use deciban_tasks::{Evaluated, Evaluating, Terms, evaluate, evaluate_scores, find_class};
 
-use crate::args::{DecisionArgs, ReadArgs, one_of, open_to_judge};
+use crate::args::{DecisionArgs, ReadArgs, UnusualArgs, one_of, open_to_judge};
 use crate::output::{say, tell};
 use crate::progress::Progress;
 
@@ -49,6 +49,8 @@ pub struct Evaluate {
     /// Keep the evidence of rows up to so much memory, in MiB, for figures that need all rows at once
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: usize,
+    #[command(flatten)]
+    unusual: UnusualArgs,
     #[command(flatten)]
     intervals: IntervalArgs,
     #[command(flatten)]
@@ -138,7 +140,7 @@ impl Evaluate {
         let IntervalArgs { intervals, bootstrap, confidence, seed } = self.intervals;
         let resamples = bootstrap.unwrap_or(1000) as usize;
         Ok(Evaluating {
-            application: self.decision.application()?,
+            application: self.unusual.put(self.decision.application()?),
             positive: self.positive.clone(),
             bootstrap: (intervals || bootstrap.is_some()).then_some(Bootstrap { resamples, confidence, seed }),
             memory: self.memory << 20,
@@ -192,8 +194,7 @@ impl Evaluate {
         let terms = request.application.to(&schema, &empirical, &empirical)?;
         let mut files = Files::open_as(&paths, options(), &schema)?;
         let progress = Progress::watch(&mut files, "evaluating");
-        let evaluated =
-            evaluate_scores(&files, &schema, &terms, &request, |batch| llrs(batch, column, self.given.unit))?;
+        let evaluated = evaluate_scores(&files, &schema, &terms, &request, |x| llrs(x, column, self.given.unit), None)?;
         drop(progress);
         self.show(&evaluated)
     }

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod adapt_prior;
 mod calibrate;
 mod compare;
 mod completions;
@@ -25,6 +26,7 @@ use deciban::Result;
 pub enum Command {
     Fit(fit::Fit),
     Predict(predict::Predict),
+    AdaptPrior(adapt_prior::AdaptPrior),
     Evaluate(evaluate::Evaluate),
     Calibrate(calibrate::Calibrate),
     Compare(compare::Compare),
@@ -45,6 +47,7 @@ impl Command {
         match self {
             Command::Fit(command) => command.run(),
             Command::Predict(command) => command.run(),
+            Command::AdaptPrior(command) => command.run(),
             Command::Evaluate(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Compare(command) => command.run(),

@@ -5,19 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deciban::decision::Costs;
+use deciban::evaluate::Usual;
 use deciban::evidence::decibans;
 use deciban::learn::{Classifier, Model};
 use deciban::output::Pending;
-use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
 use deciban_tasks::numbers::number;
 use deciban_tasks::table::exact;
-use deciban_tasks::{Terms, unseen};
+use deciban_tasks::{PriorChoice, Terms, unseen, usual_rows};
 use serde_json::{Map, Value, json};
 
-use crate::args::{DecisionArgs, ReadArgs};
+use super::adapt_prior::AdaptArgs;
+use crate::args::{DecisionArgs, ReadArgs, UnusualArgs};
 use crate::output::{Destination, note, tell};
 use crate::progress::Progress;
 
@@ -28,6 +28,8 @@ use crate::progress::Progress;
   deciban predict wine.deciban new.csv --prior Barolo=0.1 --evidence
   deciban predict cancer.deciban new.csv --costs 'malignant>benign=1000' --reject 0.2
   deciban predict wine.deciban new.csv --keep id -o decisions.csv
+  deciban predict spam.deciban inbox.csv --adapt-prior
+  deciban predict wine.deciban new.csv --density --none-of-these 0.01
   deciban predict spam.deciban letter.txt inbox
   cat new.csv | deciban predict wine.deciban - --json")]
 pub struct Predict {
@@ -39,7 +41,7 @@ pub struct Predict {
     /// Add the log-likelihood ratio of each class against the others, in decibans
     #[arg(long)]
     evidence: bool,
-    /// Add log p(x), low for outliers
+    /// Add log p(x), low for outliers, and its rank: the share of the model's own rows that are no more usual
     #[arg(long)]
     density: bool,
     /// Print one JSON object per row
@@ -54,17 +56,24 @@ pub struct Predict {
     #[command(flatten)]
     decision: DecisionArgs,
     #[command(flatten)]
+    unusual: UnusualArgs,
+    /// Take the shares of the classes among these rows for the prior, as `deciban adapt-prior` finds them
+    #[arg(long, help_heading = "Application")]
+    adapt_prior: bool,
+    #[command(flatten)]
+    adapt: AdaptArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
 /// What is printed for each row, settled once.
 struct Form {
     model: Model,
-    prior: Prior,
-    costs: Costs,
+    terms: Terms,
     evidence: bool,
     density: bool,
-    risk: bool,
+    /// What rows are compared with, where it is told how usual they are.
+    usual: Option<Usual>,
     json: bool,
     names: Vec<String>,
     /// Whether each row is a text of its own, with the name of its file.
@@ -80,7 +89,10 @@ impl Predict {
         let model = Model::load(&self.model)?;
         let options = Options { keep: self.keep.clone(), keep_file: true, ..self.read.options(None) };
         let mut files = Files::open_as(&self.data, options, model.schema())?;
-        let form = self.form(model, files.documents()?.is_some())?;
+        if self.adapt_prior {
+            files.make_rereadable()?;
+        }
+        let form = self.form(model, &mut files)?;
         let _progress = Progress::watch(&mut files, "predicting");
         let target = self.output.as_ref().map_or("standard output".into(), Destination::to_string);
         // The kind alone: the system's word may name the temporary file.
@@ -120,18 +132,15 @@ impl Predict {
         Ok(())
     }
 
-    fn form(&self, model: Model, documents: bool) -> Result<Form> {
-        let message = match model {
-            Model::Generative(_) => None,
-            Model::Logistic(_) | Model::NoisyOr(_) | Model::LeastSquares(_) => {
-                Some("this model knows classes given rows, not how usual a row is: fit a generative one")
-            }
-            Model::Calibrated(_) => Some("calibrated evidence is no density: use the model from before calibration"),
-        };
-        if let Some(message) = message.filter(|_| self.density) {
-            return Err(Error::parameter("density", message));
+    fn form(&self, model: Model, files: &mut Files) -> Result<Form> {
+        let unusual = if self.unusual.is_given() { Some("none_of_these") } else { None };
+        let asked = unusual.or(self.density.then_some("density"));
+        if let (Some(option), false) = (asked, matches!(model.plain(), Model::Generative(_))) {
+            let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
+            return Err(Error::parameter(option, message));
         }
         let schema = model.schema();
+        let documents = files.documents()?.is_some();
         let mut names: Vec<String> =
             documents.then(|| "file".to_string()).into_iter().chain(self.keep.clone()).collect();
         names.push("decision".into());
@@ -140,25 +149,34 @@ impl Predict {
             names.extend(schema.classes().iter().map(|c| format!("evidence({c})")));
         }
         if self.density {
-            names.push("log p(x)".into());
+            names.extend(["log p(x)", "rank"].map(String::from));
         }
         if self.decision.has_costs() {
             names.push("risk".into());
         }
-        let Terms { prior, costs, has_costs } = self.decision.application()?.to_model(&model)?;
-        let (evidence, density, json) = (self.evidence, self.density, self.json);
-        Ok(Form {
-            prior,
-            costs,
-            evidence,
-            density,
-            risk: has_costs,
-            json,
-            names,
-            documents,
-            kept: self.keep.len(),
-            model,
-        })
+        let mut application = self.unusual.put(self.decision.application()?);
+        if self.adapt_prior {
+            application.prior = self.adapted(&model, files)?;
+        } else if self.adapt.labelled.is_some() {
+            return Err(Error::parameter("labelled", "it is for §adapt_prior"));
+        }
+        let terms = application.to_model(&model)?;
+        let usual = asked.map(|_| usual_rows(&model, &terms)).transpose()?;
+        let (evidence, density, json, kept) = (self.evidence, self.density, self.json, self.keep.len());
+        Ok(Form { terms, evidence, density, usual, json, names, documents, kept, model })
+    }
+
+    /// The shares of the classes among the rows.
+    fn adapted(&self, model: &Model, files: &mut Files) -> Result<PriorChoice> {
+        if self.decision.has_prior() {
+            return Err(Error::parameter("prior", "give it, or §adapt_prior"));
+        }
+        let progress = Progress::watch(files, "scoring");
+        let adapted = self.adapt.run(model, files, &self.read)?;
+        drop(progress);
+        tell(&adapted.remarks);
+        note!("{}", adapted.text().trim_end());
+        Ok(PriorChoice::Listed(adapted.prior()?.probabilities().to_vec()))
     }
 }
 
@@ -166,18 +184,24 @@ impl Form {
     /// The text of some rows, and how many of them have no posterior.
     fn rows(&self, part: &Part<'_>) -> Result<(String, usize)> {
         let evidence = self.model.evidence(part.batch())?;
-        let posterior = evidence.posterior(&self.prior);
-        let decisions = posterior.decide(&self.costs);
-        let density = if self.density { evidence.log_density(&self.prior) } else { Vec::new() };
+        let Terms { prior, costs, has_costs, .. } = &self.terms;
+        let posterior = evidence.posterior(prior);
+        let ranks = match &self.usual {
+            Some(usual) => usual.look(&self.model, part.batch())?,
+            None => Vec::new(),
+        };
+        let decisions = posterior.decide_unless(costs, &self.terms.unusual(&ranks));
         let mut text = String::with_capacity(decisions.len() * 24 * self.names.len());
         for (row, decision) in decisions.iter().enumerate() {
-            let action = decision.action.map(|a| self.costs.actions()[a].as_str());
+            let action = decision.action.map(|a| costs.actions()[a].as_str());
             let mut numbers = posterior.row(row);
             if self.evidence {
                 numbers.extend((0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))));
             }
-            numbers.extend(density.get(row));
-            numbers.extend(self.risk.then_some(decision.risk));
+            if self.density {
+                numbers.extend([ranks[row].log_density, ranks[row].rank]);
+            }
+            numbers.extend(has_costs.then_some(decision.risk));
             let file = self.documents.then(|| Cow::from(part.file(row)));
             let kept = file.into_iter().chain((0..self.kept).map(|place| part.kept(place, row)));
             if self.json {
@@ -199,7 +223,8 @@ impl Form {
             }
             text.push('\n');
         }
-        Ok((text, posterior.undefined()))
+        // A row that is none of the classes has its decision.
+        Ok((text, decisions.iter().filter(|decision| decision.action.is_none()).count()))
     }
 }
 

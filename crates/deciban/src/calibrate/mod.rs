@@ -20,16 +20,20 @@ mod beta;
 mod steps;
 mod rest;
 mod partial;
+mod scores;
+mod conformal;
 mod model;
 
 pub use affine::Affine;
 pub(crate) use affine::least_loss;
 pub use beta::Beta;
+pub use conformal::{Conformity, conformal};
 pub use model::CalibratedModel;
 pub use partial::{Share, count_cells};
 pub use rest::{LlrMap, OneVersusRest};
 pub(crate) use rows::Without;
 pub use rows::{Held, Piece, Rescored, ScoredRows, Slice, cllr, count, min_cllr};
+pub use scores::HeldScores;
 pub use steps::Steps;
 
 use rayon::prelude::*;

@@ -1,7 +1,9 @@
 //! A model with its calibration: one more [`Model`], whose evidence is the calibrated one. Rows with missing cells
 //! get their [`Share`] of the map.
 
-use super::{Calibration, Share, count_cells};
+use std::sync::Arc;
+
+use super::{Calibration, HeldScores, Share, count_cells};
 use crate::data::Batch;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -14,6 +16,7 @@ pub struct CalibratedModel {
     model: Box<Model>,
     calibration: Calibration,
     typical_cells: f64,
+    scores: Option<Arc<HeldScores>>,
 }
 
 impl CalibratedModel {
@@ -27,7 +30,7 @@ impl CalibratedModel {
             Model::Calibrated(_) => {
                 Err(Error::Schema("the model is calibrated already: calibrate its `model()`".into()))
             }
-            model => Ok(CalibratedModel { model: Box::new(model), calibration, typical_cells }),
+            model => Ok(CalibratedModel { model: Box::new(model), calibration, typical_cells, scores: None }),
         }
     }
 
@@ -38,6 +41,20 @@ impl CalibratedModel {
             true => Ok(CalibratedModel { typical_cells: cells, ..self }),
             false => Err(Error::Schema(format!("{cells} cells of a row with {columns} columns"))),
         }
+    }
+
+    /// Keeps the scores that taught the calibration.
+    pub fn with_scores(self, scores: Option<HeldScores>) -> Result<Self> {
+        if let Some(scores) = &scores {
+            let classes = self.model.schema().classes().len();
+            Error::check_shape("classes of the scores", classes, scores.rows().evidence().classes())?;
+        }
+        Ok(CalibratedModel { scores: scores.map(Arc::new), ..self })
+    }
+
+    /// The scores that taught the calibration, if they were kept.
+    pub fn scores(&self) -> Option<&HeldScores> {
+        self.scores.as_deref()
     }
 
     /// The model as it was before.
@@ -85,7 +102,11 @@ impl Stored for CalibratedModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         self.model.put(archive, &format!("{name}.model.kind"), &format!("{name}.model"))?;
         archive.put(&format!("{name}.typical_cells"), &[1], &[self.typical_cells])?;
-        self.calibration.store(archive, &format!("{name}.calibration"))
+        self.calibration.store(archive, &format!("{name}.calibration"))?;
+        match &self.scores {
+            Some(scores) => scores.store(archive, &format!("{name}.scores")),
+            None => Ok(()),
+        }
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
@@ -96,14 +117,20 @@ impl Stored for CalibratedModel {
         }
         let calibration = Calibration::load(archive, &format!("{name}.calibration"))?;
         let model = Model::get(archive, &kind, &format!("{name}.model"))?;
-        let model = CalibratedModel::new(model, calibration).map_err(|e| archive.damaged(&e.to_string()))?;
+        let damaged = |e: Error| archive.damaged(&e.to_string());
+        let model = CalibratedModel::new(model, calibration).map_err(damaged)?;
+        let scores = match archive.has(&format!("{name}.scores.evidence")) {
+            true => Some(HeldScores::load(archive, &format!("{name}.scores"))?),
+            false => None,
+        };
+        let model = model.with_scores(scores).map_err(damaged)?;
         // Files from before do not say it.
         let typical = format!("{name}.typical_cells");
         match archive.has(&typical) {
             false => Ok(model),
             true => {
                 let cells = archive.finite(&typical, &[1])?[0];
-                model.with_typical_cells(cells).map_err(|e| archive.damaged(&e.to_string()))
+                model.with_typical_cells(cells).map_err(damaged)
             }
         }
     }

@@ -67,7 +67,8 @@ pub(super) struct Judged {
 
 impl Judged {
     fn new(log_p: &[f64], decision: &Action, class: usize, costs: &Costs) -> Self {
-        let Some(action) = decision.action else {
+        // Without a posterior there is nothing to judge but the lack of one.
+        let Some(action) = decision.action.filter(|_| !log_p[0].is_nan()) else {
             let (class, action) = (class as u32, costs.actions().len() as u32);
             return Judged { class, action, cost: 0.0, log_loss: 0.0, square: 0.0, confidence: f64::NAN, right: false };
         };
@@ -86,25 +87,35 @@ impl Judged {
 }
 
 /// Each row against its true class.
-pub(super) fn judge(posterior: &Posterior, truth: &[u32], costs: &Costs) -> Result<Vec<Judged>> {
+fn judge(posterior: &Posterior, truth: &[u32], costs: &Costs, unusual: &[bool]) -> Result<Vec<Judged>> {
     Error::check_shape("labels", posterior.rows(), truth.len())?;
     if let Some(row) = truth.iter().position(|&class| class as usize >= posterior.classes()) {
         return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
     }
-    let decisions = posterior.decide(costs);
+    let decisions = posterior.decide_unless(costs, unusual);
     let rows = decisions.iter().zip(truth).enumerate();
     Ok(rows.map(|(row, (d, &class))| Judged::new(posterior.log_row(row), d, class as usize, costs)).collect())
 }
 
-/// The same from evidence and a prior, without the posteriors of all rows at once.
-pub(super) fn judge_evidence(evidence: &Evidence, prior: &Prior, truth: &[u32], costs: &Costs) -> Result<Vec<Judged>> {
+/// The same from evidence and a prior, without the posteriors of all rows at once. `unusual` rows get the action
+/// [none of these](Costs::none_of_these); an empty list is none of them.
+pub(super) fn judge_evidence(
+    evidence: &Evidence,
+    prior: &Prior,
+    truth: &[u32],
+    costs: &Costs,
+    unusual: &[bool],
+) -> Result<Vec<Judged>> {
     const CELLS: usize = 1 << 17;
     Error::check_shape("labels", evidence.rows(), truth.len())?;
     let classes = evidence.classes();
     let rows = (CELLS / classes).max(1);
-    let part = |(values, truth): (&[f64], &[u32])| judge(&Posterior::new(values, prior), truth, costs);
-    let parts: Vec<Vec<Judged>> =
-        evidence.values().par_chunks(rows * classes).zip(truth.par_chunks(rows)).map(part).collect::<Result<_>>()?;
+    let part = |(i, (values, truth)): (usize, (&[f64], &[u32]))| {
+        let unusual = unusual.get(i * rows..).unwrap_or(&[]);
+        judge(&Posterior::new(values, prior), truth, costs, unusual)
+    };
+    let chunks = evidence.values().par_chunks(rows * classes).zip(truth.par_chunks(rows));
+    let parts: Vec<Vec<Judged>> = chunks.enumerate().map(part).collect::<Result<_>>()?;
     Ok(parts.concat())
 }
 
@@ -190,12 +201,14 @@ impl Evaluation {
         if let Some(weights) = weights {
             check_weights(weights, truth.len())?;
         }
-        let judged = judge(posterior, truth, costs)?;
+        let judged = judge(posterior, truth, costs, &[])?;
         judged.iter().enumerate().for_each(|(row, j)| self.add(j, weights.map_or(1.0, |w| w[row])));
         Ok(())
     }
 
-    /// Adds rows with their evidence and true classes, without the posteriors of all of them at once.
+    /// Adds rows with their evidence and true classes, without the posteriors of all of them at once. `unusual` rows
+    /// get the action [none of these](Costs::none_of_these); an empty list is none of them.
+    #[allow(clippy::too_many_arguments)]
     pub fn observe_evidence(
         &mut self,
         evidence: &Evidence,
@@ -203,12 +216,13 @@ impl Evaluation {
         truth: &[u32],
         weights: Option<&[f64]>,
         costs: &Costs,
+        unusual: &[bool],
     ) -> Result<()> {
         Error::check_shape("classes", self.classes.len(), evidence.classes())?;
         if let Some(weights) = weights {
             check_weights(weights, truth.len())?;
         }
-        let judged = judge_evidence(evidence, prior, truth, costs)?;
+        let judged = judge_evidence(evidence, prior, truth, costs, unusual)?;
         judged.iter().enumerate().for_each(|(row, j)| self.add(j, weights.map_or(1.0, |w| w[row])));
         Ok(())
     }

@@ -18,7 +18,8 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Batch, Kind, Sparse, Value};
+use super::drawn::Drawn;
+use crate::data::{Batch, Kind, Value};
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::family::AnyFamily;
@@ -300,7 +301,7 @@ impl Task<'_> {
                 let mut random = Random::new(hash(hash(sampling.seed, k as u64), start as u64));
                 let count = CHUNK.min(rows - start);
                 let drawn = (0..count).map(|_| self.model.sample(k, &mut random)).collect::<Result<Vec<_>>>()?;
-                Table::new(drawn, self.model.schema().columns().len()).with_batch(|x| self.judge(x))
+                Drawn::new(drawn, self.model.schema().columns().len()).with_batch(&[], |x| self.judge(x))
             };
             let starts: Vec<usize> = (0..rows).step_by(CHUNK).collect();
             let judged: Vec<Judged> = starts.into_par_iter().map(chunk).collect::<Result<Vec<_>>>()?.concat();
@@ -376,57 +377,4 @@ fn kronrod(interval: &[f64; 2], values: &[[f64; 4]]) -> ([f64; 4], f64) {
     }
     let off = (0..4).map(|j| (fine[j] - coarse[j]).abs()).fold(0.0, f64::max);
     (fine, off)
-}
-
-/// Rows as they were drawn, column by column.
-struct Table {
-    rows: usize,
-    columns: Vec<Drawn>,
-}
-
-enum Drawn {
-    Numbers(Vec<f64>),
-    Codes(Vec<u32>),
-    Counts { offsets: Vec<usize>, words: Vec<u32>, counts: Vec<f64> },
-}
-
-impl Table {
-    fn new(rows: Vec<Vec<Value>>, width: usize) -> Self {
-        let column = |j: usize| match rows.first().map(|row| &row[j]) {
-            Some(Value::Level(_)) => {
-                let code = |row: &Vec<Value>| if let Value::Level(code) = row[j] { code } else { crate::data::MISSING };
-                Drawn::Codes(rows.iter().map(code).collect())
-            }
-            Some(Value::Counts(_)) => {
-                let (mut offsets, mut words, mut counts) = (vec![0], Vec::new(), Vec::new());
-                for row in &rows {
-                    if let Value::Counts(drawn) = &row[j] {
-                        words.extend(drawn.iter().map(|(word, _)| *word));
-                        counts.extend(drawn.iter().map(|(_, count)| *count));
-                    }
-                    offsets.push(words.len());
-                }
-                Drawn::Counts { offsets, words, counts }
-            }
-            _ => {
-                let number = |row: &Vec<Value>| if let Value::Number(x) = row[j] { x } else { f64::NAN };
-                Drawn::Numbers(rows.iter().map(number).collect())
-            }
-        };
-        Table { columns: (0..width).map(column).collect(), rows: rows.len() }
-    }
-
-    fn with_batch<R>(&self, body: impl FnOnce(&Batch<'_>) -> Result<R>) -> Result<R> {
-        let mut batch = Batch::new(self.rows);
-        for column in &self.columns {
-            batch = match column {
-                Drawn::Numbers(x) => batch.column(&x[..])?,
-                Drawn::Codes(codes) => batch.codes(codes)?,
-                Drawn::Counts { offsets, words, counts } => {
-                    batch.sparse(Sparse::new(&offsets[..], &words[..], &counts[..])?)?
-                }
-            };
-        }
-        body(&batch)
-    }
 }

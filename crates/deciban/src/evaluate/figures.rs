@@ -31,12 +31,15 @@ pub struct Scored {
     evidence: Evidence,
     truth: Vec<u32>,
     weights: Vec<f64>,
+    /// Whether each row is unlike all classes; empty where nobody has looked.
+    unusual: Vec<bool>,
 }
 
 impl Scored {
     /// No rows yet.
     pub fn new(classes: usize) -> Result<Self> {
-        Ok(Scored { evidence: Evidence::new(classes, Vec::new())?, truth: Vec::new(), weights: Vec::new() })
+        let evidence = Evidence::new(classes, Vec::new())?;
+        Ok(Scored { evidence, truth: Vec::new(), weights: Vec::new(), unusual: Vec::new() })
     }
 
     /// Adds rows; weights are 1 by default.
@@ -55,6 +58,36 @@ impl Scored {
             None => self.weights.resize(self.truth.len(), 1.0),
         }
         Ok(())
+    }
+
+    /// Says, if somebody has looked, which rows are unlike all classes: they get the action
+    /// [none of these](Costs::none_of_these).
+    pub fn with_unusual(mut self, unusual: Option<Vec<bool>>) -> Result<Self> {
+        if let Some(unusual) = unusual {
+            Error::check_shape("rows that are unusual or not", self.rows(), unusual.len())?;
+            self.unusual = unusual;
+        }
+        Ok(self)
+    }
+
+    /// Adds the rows of another; if one of them knows which are unusual, so must the other, unless it has no rows.
+    pub fn merge(&mut self, other: &Scored) -> Result<()> {
+        let known = |side: &Scored| side.rows() == 0 || side.unusual.len() == side.rows();
+        if (!self.unusual.is_empty() || !other.unusual.is_empty()) && !(known(self) && known(other)) {
+            return Err(Error::Shape {
+                what: "rows that are unusual or not".into(),
+                expected: other.rows(),
+                found: other.unusual.len(),
+            });
+        }
+        self.append(&other.evidence, &other.truth, Some(&other.weights))?;
+        self.unusual.extend_from_slice(&other.unusual);
+        Ok(())
+    }
+
+    /// Whether each row is unlike all classes; empty where nobody has looked.
+    pub fn unusual(&self) -> &[bool] {
+        &self.unusual
     }
 
     /// The number of rows.
@@ -97,7 +130,8 @@ impl Scored {
     /// Decisions and probabilities under a prior and costs.
     pub fn evaluation(&self, classes: &[String], prior: &Prior, costs: &Costs) -> Result<Evaluation> {
         let mut evaluation = Evaluation::new(classes, costs);
-        evaluation.observe_evidence(&self.evidence, prior, &self.truth, Some(&self.weights), costs)?;
+        let weights = Some(&self.weights[..]);
+        evaluation.observe_evidence(&self.evidence, prior, &self.truth, weights, costs, &self.unusual)?;
         Ok(evaluation)
     }
 
@@ -174,7 +208,7 @@ impl<'a> Table<'a> {
         Ok(Table {
             scored,
             empty: Evaluation::without_confusion(classes, costs),
-            judged: judge_evidence(&scored.evidence, prior, &scored.truth, costs)?,
+            judged: judge_evidence(&scored.evidence, prior, &scored.truth, costs, &scored.unusual)?,
             flat: truth.map(|(row, &k)| flat_loss(scored.evidence.row(row), k as usize)).collect(),
             two,
             best: None,

@@ -4,7 +4,7 @@
 //! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
 //! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around
 //! anything that is a function of weighted rows, [`expected`] has the error and cost that a generative model expects
-//! without any rows, and [`mcnemar`], [`paired_difference`] and
+//! without any rows, [`Usual`] says how usual a row is for such a model, and [`mcnemar`], [`paired_difference`] and
 //! [`Scored::versus`] compare two models.
 
 mod trials;
@@ -18,7 +18,9 @@ mod resample;
 mod paired;
 mod figures;
 mod versus;
+mod drawn;
 mod expected;
+mod unusual;
 
 pub use cllr::Cllr;
 pub(crate) use cllr::flat_loss;
@@ -33,4 +35,5 @@ pub use risk::{Application, BayesError, DetectionCost};
 pub use roc::{DetPoint, RocPoint};
 pub(crate) use trials::check_weights;
 pub use trials::{Ranked, Trials};
+pub use unusual::{DRAWN, HowUsual, Usual};
 pub use versus::Versus;

@@ -45,7 +45,7 @@ struct Losses {
 
 impl Losses {
     fn new(scored: &Scored, classes: &[String], prior: &Prior, costs: &Costs) -> Result<Self> {
-        let judged = judge_evidence(scored.evidence(), prior, scored.truth(), costs)?;
+        let judged = judge_evidence(scored.evidence(), prior, scored.truth(), costs, scored.unusual())?;
         let actions = costs.actions();
         let defined = |action: u32, loss: f64| if (action as usize) < actions.len() { loss } else { f64::NAN };
         // To decide for no class is no error, to decide nothing is one.

@@ -2,6 +2,7 @@
 
 use faer::linalg::matmul::{self, triangular, triangular::BlockStructure};
 use faer::linalg::triangular_solve;
+use faer::prelude::Solve;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
 use crate::data::Tile;
@@ -238,6 +239,19 @@ pub fn solve_lower(l: &Matrix, transpose: bool, x: &mut Matrix) {
         false => triangular_solve::solve_lower_triangular_in_place(l.view(), x.view_mut(), Par::Seq),
         true => triangular_solve::solve_upper_triangular_in_place(l.view().transpose(), x.view_mut(), Par::Seq),
     });
+}
+
+/// The solution X of AX = B; `None` where A is singular or not finite.
+pub fn solve(a: &Matrix, b: &Matrix) -> Option<Matrix> {
+    if a.data.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let mut x = b.clone();
+    upper_halves_cleared(|| a.view().partial_piv_lu().solve_in_place(x.view_mut()));
+    // Of a singular matrix rounding may leave a pivot that is next to nothing.
+    let largest = |m: &Matrix| m.data.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    let sound = x.data.iter().all(|x| x.is_finite()) && largest(&x) * largest(a) <= 1e12 * largest(b);
+    sound.then_some(x)
 }
 
 /// Eigenvalues, largest first, and eigenvectors (as columns) of a symmetric matrix given by its

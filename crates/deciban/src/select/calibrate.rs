@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::candidate::Candidate;
 use super::compare::{Comparison, Outcome};
 use super::score::{HeldRows, Score};
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Held, Share};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Held, HeldScores, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
@@ -60,10 +60,16 @@ impl HeldOut {
         self.typical_cells
     }
 
+    /// What a calibrated model keeps of them.
+    pub fn scores(&self) -> Result<Option<HeldScores>> {
+        let folds = self.folds.iter().max().map_or(0, |most| *most as usize + 1);
+        HeldScores::new(&self.rows, &self.cells, folds)
+    }
+
     /// A model, learned as those that scored these rows, with the calibration that they teach.
     pub fn calibrate(&self, model: Model, calibrator: &Calibrator, classes: &[String]) -> Result<CalibratedModel> {
         let calibration = self.calibration(calibrator, classes)?;
-        CalibratedModel::new(model, calibration)?.with_typical_cells(self.typical_cells)
+        CalibratedModel::new(model, calibration)?.with_typical_cells(self.typical_cells)?.with_scores(self.scores()?)
     }
 
     /// The share of the map that a row has.
@@ -176,7 +182,7 @@ impl Comparison {
                 losses.push(verdict.loss);
                 errors.push(u8::from(verdict.wrong));
             }
-            let calibration = (calibration, held_out.typical_cells);
+            let calibration = (calibration, held_out.typical_cells, held_out.scores()?);
             self.add(place, calibration, (calibrator.method, candidates), sums, (losses, errors, llrs));
         }
         Ok(())

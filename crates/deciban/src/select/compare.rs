@@ -7,7 +7,7 @@ use super::leave_one_out::LeaveOneOut;
 use super::score::{HeldRows, Keep, Score, Scored};
 use super::sums::{Judge, Sums};
 use super::{Folded, Folds, View};
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, HeldScores, Method};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::Engine;
@@ -53,6 +53,8 @@ pub struct Outcome {
     pub calibration: Option<Calibration>,
     /// How many cells the rows had on average that taught it.
     typical_cells: f64,
+    /// The scores that taught it.
+    scores: Option<HeldScores>,
     /// Its number among the kept rows.
     pub(super) place: usize,
     /// Its blocks among the statistics, if it is fitted from them.
@@ -262,6 +264,7 @@ impl Comparison {
             blocks: shared.places[i].clone(),
             calibration: None,
             typical_cells: 0.0,
+            scores: None,
             place,
         };
         let mut ranked: Vec<Outcome> = Vec::new();
@@ -302,7 +305,7 @@ impl Comparison {
     pub(super) fn add(
         &mut self,
         place: usize,
-        (calibration, typical_cells): (Calibration, f64),
+        (calibration, typical_cells, scores): (Calibration, f64, Option<HeldScores>),
         (method, candidates): (Method, &[Candidate]),
         folds: Vec<Sums>,
         (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
@@ -322,6 +325,7 @@ impl Comparison {
             folds,
             calibration: Some(calibration),
             typical_cells,
+            scores,
             place: self.rows.losses.len() - 1,
             ..plain
         });
@@ -426,7 +430,8 @@ impl Comparison {
         match &outcome.calibration {
             Some(calibration) => {
                 let model = CalibratedModel::new(model, calibration.clone())?;
-                Ok(Model::Calibrated(model.with_typical_cells(outcome.typical_cells)?))
+                let model = model.with_typical_cells(outcome.typical_cells)?.with_scores(outcome.scores.clone())?;
+                Ok(Model::Calibrated(model))
             }
             None => Ok(model),
         }

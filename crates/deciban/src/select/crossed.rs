@@ -8,9 +8,7 @@ use super::compare::CrossValidation;
 use super::fitted::{Fits, FoldModels, Scorer, fit};
 use super::score::{Keep, Score};
 use super::sums::Judge;
-use crate::calibrate::{
-    Calibration, Calibrator, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr,
-};
+use crate::calibrate::{Calibration, Calibrator, HeldScores, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr};
 use crate::data::{Batch, Gathered, MISSING, Rows, Tile};
 use crate::decision::Costs;
 use crate::engine::Engine;
@@ -34,6 +32,8 @@ pub struct CrossedCalibration {
     pub cllr: f64,
     /// The least Cllr that a calibration can have on these rows.
     pub min_cllr: f64,
+    /// What a calibrated model keeps of the scores, if they were held in memory.
+    pub scores: Option<HeldScores>,
 }
 
 impl CrossValidation {
@@ -69,7 +69,8 @@ impl CrossValidation {
             }
             let held_out = HeldOut::new(&scored.into_rows(), 0, names.len())?;
             let maps = |_: &Calibration| held_out.without_each(calibrator, names, self.count(), None);
-            return learn(&held_out.scored(), held_out.calibration(calibrator, names)?, maps);
+            let learned = learn(&held_out.scored(), held_out.calibration(calibrator, names)?, maps)?;
+            return Ok(CrossedCalibration { scores: held_out.scores()?, ..learned });
         }
         let score = |batch: &Batch<'_>| score(&models, &folds.of(batch)?, names.len(), batch);
         let rows = Rescored { engine, classes: names.len(), score };
@@ -94,7 +95,7 @@ fn learn(
     let (number, typical_cells) = count(rows)?;
     let [cllr_before, after] = cllr(rows, &without(&map)?, typical_cells)?;
     let least = min_cllr(rows, Some(&map))?.min(cllr_before);
-    Ok(CrossedCalibration { map, typical_cells, rows: number, cllr_before, cllr: after, min_cllr: least })
+    Ok(CrossedCalibration { map, typical_cells, rows: number, cllr_before, cllr: after, min_cllr: least, scores: None })
 }
 
 /// Scores the labelled rows of a batch by models that have not seen their fold. Rows of a class that no other

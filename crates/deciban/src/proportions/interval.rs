@@ -1,0 +1,198 @@
+//! Shares with intervals, from rows without labels and, if there are some, scores of rows with labels.
+//!
+//! At any shares p, the means over rows of hₖ = p(x | k)/Σⱼ pⱼ p(x | j) are mixtures of those of the classes:
+//!
+//! ```text
+//! h̄ = M π          Mₖⱼ the mean of hₖ over rows of class j, π the shares that are sought
+//! ```
+//!
+//! whether or not the evidence is right. Labelled rows estimate M, so π = M⁻¹h̄ corrects the shares of greatest
+//! likelihood, near which p lies; where the evidence is right they are the same but for chance. By the delta method
+//!
+//! ```text
+//! cov π = M⁻¹ [ C/n + Σⱼ πⱼ² Cⱼ/nⱼ ] M⁻ᵀ      C, Cⱼ: covariance of h over the n rows, and over nⱼ labelled ones of j
+//! ```
+//!
+//! Without labelled rows, M is the mean of hhᵀ, the observed information: this holds only if the evidence is right.
+//!
+//! Few rows of a class have no spread to estimate. So p is pulled to the middle by z² rows, the variance is at least
+//! that of counting n labelled rows, and the interval is the one of Agresti & Coull (1998).
+
+use super::em::Likelihoods;
+use crate::error::{Error, Result};
+use crate::evaluate::{Interval, Scored};
+use crate::evidence::Evidence;
+use crate::numerics::{Matrix, normal_quantile, product, solve};
+
+/// Shares of classes among rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The share of each class.
+    pub shares: Vec<f64>,
+    /// Where it lies with the confidence that was asked for.
+    pub intervals: Vec<Interval>,
+    /// The shares that make the rows most probable, before they were corrected by labelled rows.
+    pub maximum_likelihood: Vec<f64>,
+    /// Rows that are impossible under every class: they are left out.
+    pub impossible: usize,
+}
+
+/// Estimates shares from the evidence of rows, weighted if they have weights; `labelled` are scores of rows that
+/// the model has not been fitted on, by the same map of evidence.
+///
+/// ```
+/// use deciban::evidence::Evidence;
+/// use deciban::proportions::estimate;
+/// // 90 rows that are surely of the first class and 10 of the second.
+/// let rows = (0..100).flat_map(|i| if i < 90 { [0.0, -99.0] } else { [-99.0, 0.0] }).collect();
+/// let found = estimate(&Evidence::new(2, rows)?, None, None, 0.95)?;
+/// // The interval of Agresti and Coull: 11.92/103.84 ± 1.96 √(0.1148 · 0.8852/103.84).
+/// assert!((found.shares[1] - 0.1).abs() < 1e-12);
+/// assert!((found.intervals[1].low - 0.0535).abs() < 5e-4 && (found.intervals[1].high - 0.1761).abs() < 5e-4);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn estimate(
+    evidence: &Evidence,
+    weights: Option<&[f64]>,
+    labelled: Option<&Scored>,
+    confidence: f64,
+) -> Result<Estimate> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return Err(Error::parameter("confidence", "give a probability above 0 and below 1"));
+    }
+    let rows = Likelihoods::new(evidence, weights)?;
+    let classes = evidence.classes();
+    let best = rows.maximise().shares;
+    let (n, z) = (rows.effective_rows(), normal_quantile(0.5 + confidence / 2.0));
+    let inner: Vec<f64> = best.iter().map(|p| (n * p + z * z / classes as f64) / (n + z * z)).collect();
+    let (mean, spread) = rows.moments(&inner);
+    let scores = labelled.map(|scored| by_class(scored, classes, &inner)).transpose()?;
+    let mixing = match &scores {
+        Some(scores) => Matrix::from_fn(classes, classes, |k, j| scores[j].0[k]),
+        None => rows.information(&inner),
+    };
+    // Where classes look alike to the model, their shares can be anything.
+    let unknown = || Estimate {
+        shares: best.clone(),
+        intervals: vec![Interval { low: 0.0, high: 1.0 }; classes],
+        maximum_likelihood: best.clone(),
+        impossible: rows.impossible,
+    };
+    let Some(inverse) = solve(&mixing, &Matrix::identity(classes)) else { return Ok(unknown()) };
+    let corrected = inverse.times(&mean);
+    if !corrected.iter().chain(inverse.data()).all(|x| x.is_finite()) {
+        return Ok(unknown());
+    }
+    let shares = match scores {
+        Some(_) => on_simplex(&corrected),
+        None => best.clone(),
+    };
+    let from_rows = sandwich(&inverse, &spread);
+    let mut from_labels = vec![0.0; classes];
+    for (j, (_, spread)) in scores.iter().flatten().enumerate() {
+        let share = shares[j].max(inner[j]);
+        let added = sandwich(&inverse, spread);
+        from_labels.iter_mut().zip(added).for_each(|(v, a)| *v += share * share * a);
+    }
+    let interval = |k: usize| {
+        let middle = (n * shares[k] + z * z / 2.0) / (n + z * z);
+        // No fewer than if the rows had labels.
+        let variance = from_rows[k].max(middle * (1.0 - middle) / (n + z * z)) + from_labels[k];
+        let half = z * variance.sqrt();
+        Interval { low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
+    };
+    let intervals = (0..classes).map(interval).collect();
+    Ok(Estimate { shares, intervals, maximum_likelihood: best, impossible: rows.impossible })
+}
+
+/// For each class the mean of h over its labelled rows, and the covariance of that mean.
+fn by_class(scored: &Scored, classes: usize, shares: &[f64]) -> Result<Vec<(Vec<f64>, Matrix)>> {
+    Error::check_shape("classes of the labelled rows", classes, scored.evidence().classes())?;
+    let of = |class: usize| {
+        let own: Vec<usize> = (0..scored.rows()).filter(|&i| scored.truth()[i] as usize == class).collect();
+        let values = own.iter().flat_map(|&i| scored.evidence().row(i).iter().copied()).collect();
+        let weights: Vec<f64> = own.iter().map(|&i| scored.weights()[i]).collect();
+        let few = |_| Error::Classes(format!("class {} has no labelled rows that are possible", class + 1));
+        let rows = Likelihoods::new(&Evidence::new(classes, values)?, Some(&weights)).map_err(few)?;
+        Ok(rows.moments(shares))
+    };
+    (0..classes).map(of).collect()
+}
+
+/// The diagonal of A S Aᵀ.
+fn sandwich(a: &Matrix, s: &Matrix) -> Vec<f64> {
+    let whole = product(&product(a, false, s, false), false, a, true);
+    (0..whole.rows()).map(|k| whole[(k, k)].max(0.0)).collect()
+}
+
+/// Shares without those below 0; they sum to 1.
+fn on_simplex(shares: &[f64]) -> Vec<f64> {
+    let sum: f64 = shares.iter().map(|p| p.max(0.0)).sum();
+    shares.iter().map(|p| p.max(0.0) / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numerics::Random;
+
+    /// Rows of unit Gaussians at the number of their class, and evidence that is `factor` times as sure as it should.
+    fn scores(counts: &[usize], factor: f64, random: &mut Random) -> (Evidence, Vec<u32>) {
+        let (mut values, mut truth) = (Vec::new(), Vec::new());
+        for (class, &count) in counts.iter().enumerate() {
+            for _ in 0..count {
+                let x = 1.5 * class as f64 + random.normal();
+                values.extend((0..counts.len()).map(|k| -0.5 * factor * (x - 1.5 * k as f64).powi(2)));
+                truth.push(class as u32);
+            }
+        }
+        (Evidence::new(counts.len(), values).unwrap(), truth)
+    }
+
+    /// How many of 400 intervals hold the share of the second class, and the mean share.
+    fn coverage(factor: f64, labelled: bool, shares: &[f64], rows: usize) -> (f64, f64) {
+        let mut random = Random::new(3);
+        let (mut held, mut sum) = (0.0, 0.0);
+        for _ in 0..400 {
+            let mut counts = vec![0; shares.len()];
+            (0..rows).for_each(|_| counts[random.pick(shares)] += 1);
+            let (evidence, _) = scores(&counts, factor, &mut random);
+            let mut known = Scored::new(shares.len()).unwrap();
+            let (labels, truth) = scores(&vec![300; shares.len()], factor, &mut random);
+            known.append(&labels, &truth, None).unwrap();
+            let found = estimate(&evidence, None, labelled.then_some(&known), 0.95).unwrap();
+            held += f64::from(u8::from(found.intervals[1].low <= shares[1] && shares[1] <= found.intervals[1].high));
+            sum += found.shares[1];
+        }
+        (held / 400.0, sum / 400.0)
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_nineteen_times_in_twenty() {
+        for (shares, rows) in [(vec![0.9, 0.1], 500), (vec![0.4, 0.6], 2000), (vec![0.5, 0.2, 0.3], 1000)] {
+            let (plain, _) = coverage(1.0, false, &shares, rows);
+            let (corrected, mean) = coverage(1.0, true, &shares, rows);
+            assert!(
+                (0.92..=0.98).contains(&plain) && (0.92..=0.98).contains(&corrected),
+                "{shares:?} {plain} {corrected}"
+            );
+            assert!((mean - shares[1]).abs() < 0.01, "{shares:?} {mean}");
+        }
+    }
+
+    #[test]
+    fn labelled_rows_make_up_for_evidence_that_is_too_sure() {
+        let shares = [0.7, 0.3];
+        let (plain, off) = coverage(3.0, false, &shares, 1000);
+        let (corrected, right) = coverage(3.0, true, &shares, 1000);
+        assert!(plain < 0.8 && (off - 0.3).abs() > 0.02, "{plain} {off}");
+        assert!((0.92..=0.98).contains(&corrected) && (right - 0.3).abs() < 0.01, "{corrected} {right}");
+    }
+
+    #[test]
+    fn classes_that_look_alike_may_have_any_share() {
+        let alike = Evidence::new(2, vec![0.0; 20]).unwrap();
+        let found = estimate(&alike, None, None, 0.95).unwrap();
+        assert_eq!(found.intervals[0], Interval { low: 0.0, high: 1.0 });
+    }
+}
