@@ -71,6 +71,11 @@ impl Levels {
         Levels { names: Dictionary::of(names).into(), spelled, most: usize::MAX, fixed: true, versus: None, flag }
     }
 
+    /// Levels of which some are known beforehand, and others are found on the way.
+    pub fn growing(names: &[String], words: Option<usize>) -> Self {
+        Levels { most: words.unwrap_or(MOST), fixed: false, ..Levels::fixed(names) }
+    }
+
     /// The two classes `not X` and `X`.
     pub fn versus_rest(name: &str) -> Self {
         Levels::versus_rest_in(name, &[format!("not {name}"), name.to_string()])
@@ -163,11 +168,12 @@ impl Levels {
         if let Some(code) = key.as_ref().and_then(|key| self.spelled.get(&**key)) {
             return Ok(*code);
         }
+        let flag = || self.flag.as_ref()?.level_of(std::str::from_utf8(text).ok()?);
+        if let Some(code) = flag().and_then(|level| self.names.find(Word::of(level.as_bytes()))) {
+            return Ok(code);
+        }
         if self.fixed {
-            let flag = || self.flag.as_ref()?.level_of(std::str::from_utf8(text).ok()?);
-            return flag()
-                .and_then(|level| self.names.find(Word::of(level.as_bytes())))
-                .ok_or_else(|| Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
+            return Err(Stranger::Unknown(String::from_utf8_lossy(text).into_owned()));
         }
         let code = Arc::make_mut(&mut self.names).code(Word::of(text));
         if let Some(key) = key {

@@ -59,6 +59,8 @@ pub struct Files {
     pub(crate) profiles: OnceLock<Vec<Profile>>,
     /// How cells are written, if a schema says that; classes and levels are its, too.
     known: Option<Spelling>,
+    /// Whether there may be classes, levels and words that the schema does not have.
+    grows: bool,
     /// Parsed rows between runs, where several are to come.
     pub(crate) kept: Option<Kept>,
 }
@@ -141,6 +143,16 @@ impl Files {
         RowReader::new(schema, options)?.open(paths)
     }
 
+    /// Opens rows of the columns of `schema` to learn more from, or to forget. As [`open_as`](Files::open_as), but
+    /// classes, levels and words that the schema does not have get codes behind those that it has.
+    pub fn open_more(paths: &[String], options: Options, schema: &Schema) -> Result<Files> {
+        RowReader::new(schema, options)?.open_more(paths)
+    }
+
+    pub(crate) fn growing(self) -> Self {
+        Files { grows: true, ..self }
+    }
+
     pub(crate) fn new(input: Input, names: Names, known: Option<Spelling>) -> Result<Files> {
         let labels = match &input.options.target {
             Target::Labels(path) => Some(Arc::new(labels::open(path, &input.options)?)),
@@ -162,6 +174,7 @@ impl Files {
             complete: OnceLock::new(),
             profiles: OnceLock::new(),
             known,
+            grows: false,
             kept: None,
             input: Arc::new(input),
         })
@@ -368,7 +381,7 @@ impl Files {
     fn columns_so_far(&self) -> Vec<Column> {
         let names = self.lock();
         let mut columns = self.input.plan.features.clone();
-        if self.known.is_none() {
+        if self.known.is_none() || self.grows {
             for (column, levels) in columns.iter_mut().zip(&names.levels) {
                 column.levels = levels.as_ref().map(Levels::names).unwrap_or_default();
             }

@@ -73,7 +73,7 @@ impl RowReader {
         options.missing.get_or_insert_with(|| spelling.missing.clone());
         let decimal = *options.decimal.get_or_insert(spelling.decimal);
         options.thousands = options.thousands.or(spelling.thousands.filter(|thousands| *thousands != decimal));
-        let names = known_names(schema, &options);
+        let names = known_names(schema, &options, false);
         let mut columns: Vec<String> = schema.names();
         let others = [schema.target()].into_iter().chain(columns_of(&options)).filter(|name| !name.is_empty());
         for name in others {
@@ -194,6 +194,15 @@ impl RowReader {
 
     /// Opens files to be read as a stream, however large they are.
     pub fn open(&self, paths: &[String]) -> Result<Files> {
+        self.open_with(paths, self.names.clone(), false)
+    }
+
+    /// Opens files of rows to learn from, or to forget: their classes, levels and words may be new.
+    pub(crate) fn open_more(&self, paths: &[String]) -> Result<Files> {
+        self.open_with(paths, known_names(&self.schema, &self.options, true), true)
+    }
+
+    fn open_with(&self, paths: &[String], names: Names, grows: bool) -> Result<Files> {
         let mut options = self.options.clone();
         let text = only_text(&self.schema);
         let sources = find(paths, text.is_some())?;
@@ -209,7 +218,8 @@ impl RowReader {
         }
         let features = self.schema.columns().to_vec();
         let plan = Plan { features, ..Plan::of_schema(&sample, &options, &self.schema)? };
-        Files::new(Input { sources, options, plan }, self.names.clone(), Some(self.schema.spelling().clone()))
+        let files = Files::new(Input { sources, options, plan }, names, Some(self.schema.spelling().clone()))?;
+        Ok(if grows { files.growing() } else { files })
     }
 
     /// Gives levels, words and classes their codes.
@@ -231,17 +241,23 @@ impl RowReader {
     }
 }
 
-/// The levels, words and classes of a schema.
-fn known_names(schema: &Schema, options: &Options) -> Names {
+/// The levels, words and classes of a schema; new ones may come, or are strangers.
+fn known_names(schema: &Schema, options: &Options, grows: bool) -> Names {
     // What was fitted as one class against the rest is evaluated so.
     let classes = match &schema.spelling().versus_rest {
         Some(name) => Levels::versus_rest_in(name, schema.classes()),
+        None if grows && !matches!(options.target, Target::OneHot(_)) => Levels::growing(schema.classes(), None),
         None => Levels::fixed(schema.classes()),
     };
     let hashed = options.vocabulary.hashed_bits.is_some();
     let is_known =
         |column: &Column| !(matches!(column.kind, Kind::Number | Kind::Count) || column.kind == Kind::Text && hashed);
-    let levels = schema.columns().iter().map(|column| is_known(column).then(|| Levels::fixed(&column.levels)));
+    let levels = |column: &Column| match column.kind {
+        Kind::Category if grows => Levels::growing(&column.levels, None),
+        Kind::Text if grows => Levels::growing(&column.levels, Some(options.vocabulary.most_words)),
+        _ => Levels::fixed(&column.levels),
+    };
+    let levels = schema.columns().iter().map(|column| is_known(column).then(|| levels(column)));
     Names::new(levels.collect(), classes)
 }
 

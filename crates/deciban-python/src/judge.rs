@@ -39,15 +39,6 @@ pub fn log_posterior<'py>(
     to_numpy(py, &values, &[rows, classes])
 }
 
-/// log p(x) of evidence under a prior.
-#[pyfunction]
-pub fn log_density<'py>(py: Python<'py>, evidence: &Bound<'_, PyAny>, prior: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
-    let evidence = Array::new(evidence)?;
-    let (prior, evidence) = (prior_of(&prior, evidence.columns())?, evidence_of(&evidence)?);
-    let values = work::run_few(py, evidence.rows(), None, |_| Ok(evidence.log_density(&prior)))?;
-    to_numpy(py, &values, &[values.len()])
-}
-
 /// The action of least expected cost for each row (−1 where the posterior is undefined), and that cost.
 #[pyfunction]
 pub fn decide<'py>(

@@ -17,6 +17,7 @@ mod score;
 mod statistics;
 mod table;
 mod transform;
+mod unusual;
 mod work;
 
 /// The compiled half of deciban.
@@ -31,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::compare::{Comparison, judge};
     #[pymodule_export]
-    use super::judge::{Trials, decide, log_density, log_posterior, reliability};
+    use super::judge::{Trials, decide, log_posterior, reliability};
     #[pymodule_export]
     use super::labels::encode_integers;
     #[pymodule_export]
@@ -46,6 +47,8 @@ mod _core {
     use super::table::Table;
     #[pymodule_export]
     use super::transform::{discretise, gaussianise};
+    #[pymodule_export]
+    use super::unusual::{adapt_prior, conformal_p_values, density};
 
     /// The code of a missing cell or label.
     #[pymodule_export]

@@ -1,18 +1,19 @@
 //! [`Model`]: any model of the library, with the statistics it was fitted from where it has some.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use deciban::calibrate::Method;
 use deciban::data::{Column, Schema, Value};
 use deciban::engine::Memory;
-use deciban::learn::options::{GENERATIVE, TEXTS, takers};
-use deciban::learn::{self, Classifier, Options, Seen, Statistics};
+use deciban::evaluate::Usual;
+use deciban::learn::options::{TEXTS, takers};
+use deciban::learn::{self, Classifier, Options, Statistics};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
 use deciban::{Error, Result, Wording};
 use deciban_data::Known;
-use deciban_tasks::{Learned, Learning, Remark, Weight};
+use deciban_tasks::{Change, Kept, Learned, Learning, Remark, Source, Weight};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
@@ -32,35 +33,18 @@ const FEW_ROWS: usize = 64;
 /// A fitted model.
 #[pyclass(frozen, module = "deciban._core")]
 pub struct Model {
-    model: learn::Model,
-    /// What generative models are fitted from, and how.
-    source: Option<Source>,
+    /// The model, and what it was fitted from where it has that.
+    kept: Kept,
     /// What `auto` has compared: names and log losses, the best first.
     compared: Vec<(String, f64)>,
     /// What a person should know about the fit, and whether each is a warning.
     remarks: Vec<(bool, String)>,
+    /// What the last change did, as JSON.
+    receipt: Option<String>,
     /// The levels and words of its columns, made when rows are first read for it.
     known: OnceLock<Vec<Known>>,
-}
-
-#[derive(Clone)]
-struct Source {
-    kind: String,
-    options: Options,
-    statistics: Statistics,
-}
-
-impl Source {
-    fn model(&self) -> Result<learn::Model> {
-        let statistics = &self.statistics;
-        let seen = Seen::Blocks(statistics.blocks());
-        let learner = self.options.generative(&self.kind, statistics.schema().columns(), seen)?;
-        learner.fit(statistics).map(learn::Model::Generative)
-    }
-
-    fn fitted(self) -> Result<Model> {
-        Ok(Model::new(self.model()?, Some(self), Vec::new()))
-    }
+    /// Rows of it under the prior that was asked for last.
+    pub usual: Mutex<Option<Arc<Usual>>>,
 }
 
 /// What is to be learned. Python has put the classes in order.
@@ -69,14 +53,12 @@ pub fn learning(name: &str, options: Options, calibrate: Option<Method>) -> Lear
 }
 
 /// What was learned, with the options that it was asked for with.
-fn learned(learned: Learned, request: Learning) -> Model {
-    let Learned { model, kind, statistics, comparison, remarks, .. } = learned;
+fn learned(learned: Learned, request: &Learning) -> Model {
+    let source = Source::new(request, &learned);
+    let Learned { model, comparison, remarks, .. } = learned;
     let ranked = comparison.iter().flat_map(|comparison| comparison.ranked());
     let compared = ranked.map(|outcome| (outcome.name.clone(), outcome.sums.log_loss())).collect();
-    let adds = GENERATIVE.contains(&kind.as_str()) && request.calibrate.is_none();
-    let options = request.options;
-    let source = statistics.filter(|_| adds).map(|statistics| Source { kind, options, statistics });
-    Model { remarks: told(remarks), ..Model::new(model, source, compared) }
+    Model { remarks: told(remarks), ..Model::new(Kept { model, source }, compared) }
 }
 
 /// Remarks in the words of Python, and whether each is a warning.
@@ -102,23 +84,31 @@ pub fn parse(name: &str, options: &str) -> PyResult<Options> {
 }
 
 impl Model {
-    fn new(model: learn::Model, source: Option<Source>, compared: Vec<(String, f64)>) -> Self {
-        Model { model, source, compared, remarks: Vec::new(), known: OnceLock::new() }
+    fn new(kept: Kept, compared: Vec<(String, f64)>) -> Self {
+        Model { kept, compared, remarks: Vec::new(), receipt: None, known: OnceLock::new(), usual: Mutex::default() }
+    }
+
+    /// The model after rows were learned or forgotten.
+    fn changed(&self, change: Change, rows: &Statistics) -> Result<Self> {
+        let mut kept = self.kept.clone();
+        let receipt = kept.change(change, std::slice::from_ref(rows))?;
+        let receipt = serde_json::to_string(&receipt).map_err(|e| Error::Schema(e.to_string()))?;
+        Ok(Model { receipt: Some(receipt), ..Model::new(kept, Vec::new()) })
     }
 
     /// A model without statistics to add to.
     pub fn plain(model: learn::Model) -> Self {
-        Model::new(model, None, Vec::new())
+        Model::new(Kept { model, source: None }, Vec::new())
     }
 
     /// The model of the library.
     pub fn inner(&self) -> &learn::Model {
-        &self.model
+        &self.kept.model
     }
 
     /// What its columns and classes are.
     pub fn schema(&self) -> &Schema {
-        self.model.schema()
+        self.kept.model.schema()
     }
 
     /// The levels or words of the column in this place.
@@ -129,7 +119,7 @@ impl Model {
     }
 
     fn prior(&self, given: Option<Vec<f64>>) -> PyResult<Prior> {
-        let own = self.model.prior();
+        let own = self.kept.model.prior();
         let Some(given) = given else { return Ok(own.clone()) };
         if given.len() != own.classes() {
             let message = format!("prior: {} probabilities for {} classes", given.len(), own.classes());
@@ -138,23 +128,14 @@ impl Model {
         Prior::new(&given).map_err(raise)
     }
 
-    fn source(&self) -> PyResult<&Source> {
-        self.source.as_ref().ok_or_else(|| {
-            PyValueError::new_err(
-                "there are no statistics to add to: only generative models have them, those of `auto` and of files \
-                 not; name a model in the constructor, and fit it",
-            )
-        })
-    }
-
     fn score(&self, table: &deciban::data::Batch<'_>, out: &mut [f64], stop: &AtomicBool) -> Result<()> {
-        let classes = self.model.schema().classes().len();
+        let classes = self.kept.model.schema().classes().len();
         for (i, out) in out.chunks_mut(ROWS * classes.max(1)).enumerate() {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let start = i * ROWS;
-            let evidence = self.model.evidence(&table.slice(start..start + out.len() / classes))?;
+            let evidence = self.kept.model.evidence(&table.slice(start..start + out.len() / classes))?;
             out.copy_from_slice(evidence.values());
         }
         Ok(())
@@ -189,7 +170,7 @@ impl Model {
         let request = learning(name, options, calibrate);
         work::run_watched(py, n_jobs, report, |watch| {
             let mut rows = Memory::new(schema, batch)?.watched_by(watch);
-            Ok(learned(deciban_tasks::learn(&request, &mut rows)?, request))
+            Ok(learned(deciban_tasks::learn(&request, &mut rows)?, &request))
         })
     }
 
@@ -197,52 +178,50 @@ impl Model {
     #[staticmethod]
     fn of_statistics(py: Python<'_>, statistics: PyRef<'_, Collected>, name: &str, options: &str) -> PyResult<Self> {
         let (request, statistics) = (learning(name, parse(name, options)?, None), statistics.inner().clone());
-        work::run(py, None, |_| Ok(learned(deciban_tasks::learn_from_statistics(&request, statistics)?, request)))
+        work::run(py, None, |_| Ok(learned(deciban_tasks::learn_from_statistics(&request, statistics)?, &request)))
     }
 
     /// What it was fitted from.
     fn statistics(&self) -> PyResult<Collected> {
-        Ok(Collected::new(self.source()?.statistics.clone()))
+        Ok(Collected::new(self.kept.source().map_err(raise)?.statistics().clone()))
     }
 
-    /// The model with further rows, whose classes may be new.
-    #[pyo3(signature = (table, classes, n_jobs=None, report=None))]
+    /// The model after rows were learned, or forgotten; their classes may be new.
+    #[pyo3(signature = (table, classes, forget=false, n_jobs=None, report=None))]
     fn with_rows(
         &self,
         py: Python<'_>,
         table: PyRef<'_, Table>,
         classes: Vec<String>,
+        forget: bool,
         n_jobs: Option<isize>,
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut source = self.source()?.clone();
-        let schema = table.named_schema(source.statistics.schema().target(), classes)?;
+        let source = self.kept.source().map_err(raise)?;
+        let schema = table.named_schema(source.statistics().schema().target(), classes)?;
         let batch = table.batch()?;
         work::run_watched(py, n_jobs, report, |watch| {
-            let seen = Seen::Blocks(source.statistics.blocks());
-            let learner = source.options.generative(&source.kind, schema.columns(), seen)?;
-            let added = learner.statistics(&Memory::new(schema, batch)?.watched_by(watch))?;
-            source.statistics.merge(&added)?;
-            source.fitted()
+            let rows = source.summarise(&Memory::new(schema, batch)?.watched_by(watch))?;
+            self.changed(if forget { Change::Forget } else { Change::Update }, &rows)
         })
     }
 
     /// The model of the rows behind both.
     fn merged(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
-        let (mut source, other) = (self.source()?.clone(), other.source()?);
-        work::run(py, None, |_| {
-            source.statistics.merge(&other.statistics)?;
-            source.fitted()
-        })
+        let rows = other.kept.source().map_err(raise)?.statistics();
+        work::run(py, None, |_| self.changed(Change::Update, rows))
     }
 
     /// The model without the rows behind another.
     fn without(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
-        let (mut source, other) = (self.source()?.clone(), other.source()?);
-        work::run(py, None, |_| {
-            source.statistics.remove(&other.statistics)?;
-            source.fitted()
-        })
+        let rows = other.kept.source().map_err(raise)?.statistics();
+        work::run(py, None, |_| self.changed(Change::Forget, rows))
+    }
+
+    /// What the last change did, as JSON.
+    #[getter]
+    fn receipt(&self) -> Option<String> {
+        self.receipt.clone()
     }
 
     /// What `auto` has compared: names and log losses, the best first.
@@ -261,53 +240,54 @@ impl Model {
     #[getter]
     fn columns(&self) -> Vec<(String, String)> {
         let told = |column: &Column| (column.name.clone(), format!("{:?}", column.kind).to_lowercase());
-        self.model.schema().columns().iter().map(told).collect()
+        self.kept.model.schema().columns().iter().map(told).collect()
     }
 
     /// The levels or words of the column in this place.
     fn levels(&self, place: usize) -> Vec<String> {
-        self.model.schema().columns().get(place).map(|column| column.levels.clone()).unwrap_or_default()
+        self.kept.model.schema().columns().get(place).map(|column| column.levels.clone()).unwrap_or_default()
     }
 
     /// The texts that stand for a missing cell.
     #[getter]
     fn missing(&self) -> Vec<String> {
-        self.model.schema().spelling().missing.clone()
+        self.kept.model.schema().spelling().missing.clone()
     }
 
     /// How many levels or words the column in this place has.
     fn level_count(&self, place: usize) -> usize {
-        self.model.schema().columns().get(place).map_or(0, |column| column.levels.len())
+        self.kept.model.schema().columns().get(place).map_or(0, |column| column.levels.len())
     }
 
     /// Whether it has learned from texts, and not only from counts of words.
     #[getter]
     fn reads_texts(&self) -> bool {
-        self.model.schema().reading().is_some()
+        self.kept.model.schema().reading().is_some()
     }
 
     /// The names of the classes.
     #[getter]
     fn classes(&self) -> Vec<String> {
-        self.model.schema().classes().to_vec()
+        self.kept.model.schema().classes().to_vec()
     }
 
     /// The prior that it uses by default.
     #[getter]
     fn default_prior(&self) -> Vec<f64> {
-        self.model.prior().probabilities().to_vec()
+        self.kept.model.prior().probabilities().to_vec()
     }
 
     /// The same model with another default prior.
     fn with_prior(&self, prior: Vec<f64>) -> PyResult<Self> {
-        let model = self.model.clone().with_prior(self.prior(Some(prior))?).map_err(raise)?;
-        Ok(Model::new(model, self.source.clone(), self.compared.clone()))
+        let model = self.kept.model.clone().with_prior(self.prior(Some(prior))?).map_err(raise)?;
+        let kept = Kept { model, source: self.kept.source.clone() };
+        Ok(Model { receipt: self.receipt.clone(), ..Model::new(kept, self.compared.clone()) })
     }
 
     /// Whether it describes how rows come about.
     #[getter]
     fn is_generative(&self) -> bool {
-        matches!(self.model, learn::Model::Generative(_))
+        matches!(self.kept.model, learn::Model::Generative(_))
     }
 
     /// log p(x | class) of each row and class, into `out`.
@@ -319,9 +299,9 @@ impl Model {
         out: &Bound<'_, PyAny>,
         n_jobs: Option<isize>,
     ) -> PyResult<()> {
-        let mut out = Array::of_scores(out, table.rows(), self.model.schema().classes().len())?;
+        let mut out = Array::of_scores(out, table.rows(), self.kept.model.schema().classes().len())?;
         let (batch, out) = (table.batch()?, out.slice_mut::<f64>()?);
-        if batch.width() != self.model.schema().columns().len() {
+        if batch.width() != self.kept.model.schema().columns().len() {
             return Err(PyValueError::new_err("the table has other columns than the model"));
         }
         work::run_few(py, table.rows(), n_jobs, |stop| self.score(&batch, out, stop))
@@ -338,12 +318,12 @@ impl Model {
         prior: Option<Vec<f64>>,
     ) -> PyResult<Vec<(usize, Vec<Bound<'py, PyAny>>)>> {
         // A calibration changes what rows say, not how they come about.
-        let learn::Model::Generative(model) = self.model.plain() else {
+        let learn::Model::Generative(model) = self.kept.model.plain() else {
             let message = "this model knows classes given rows, not rows given classes: fit a generative one";
             return Err(PyValueError::new_err(message));
         };
         let (prior, mut random) = (self.prior(prior)?, Random::new(seed));
-        let columns = self.model.schema().columns();
+        let columns = self.kept.model.schema().columns();
         let cell = |(value, column): (&Value, &Column)| -> PyResult<Bound<'py, PyAny>> {
             let level = |code: u32| column.levels.get(code as usize).cloned();
             match value {
@@ -370,51 +350,32 @@ impl Model {
         (0..rows).map(row).collect()
     }
 
-    /// Writes a model file, as the program does.
-    fn save(&self, path: std::path::PathBuf) -> PyResult<()> {
-        self.model.save(path).map_err(raise)
+    /// Writes a model file, as the program does; with statistics if they are to be kept.
+    #[pyo3(signature = (path, keep_statistics=false))]
+    fn save(&self, path: std::path::PathBuf, keep_statistics: bool) -> PyResult<()> {
+        if keep_statistics {
+            self.kept.source().map_err(raise)?;
+            return self.kept.save(path).map_err(raise);
+        }
+        self.kept.model.save(path).map_err(raise)
     }
 
     /// Reads a model file, of this package or of the program.
     #[staticmethod]
     fn load(path: std::path::PathBuf) -> PyResult<Self> {
-        Ok(Model::plain(learn::Model::load(path).map_err(raise)?))
+        Ok(Model::new(Kept::load(path).map_err(raise)?, Vec::new()))
     }
 
-    /// The bytes of the model file, and of what it was fitted from.
+    /// The bytes of the model file with its statistics, and what was compared.
     #[allow(clippy::type_complexity)]
-    fn __getstate__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyBytes>, Option<(String, String, Bound<'py, PyBytes>)>, Vec<(String, f64)>)> {
-        let model = PyBytes::new(py, &self.model.to_bytes().map_err(raise)?);
-        let source = match &self.source {
-            None => None,
-            Some(source) => {
-                let options =
-                    serde_json::to_string(&source.options).map_err(|e| PyValueError::new_err(e.to_string()))?;
-                Some((source.kind.clone(), options, PyBytes::new(py, &source.statistics.to_bytes().map_err(raise)?)))
-            }
-        };
-        Ok((model, source, self.compared.clone()))
+    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Vec<(String, f64)>)> {
+        Ok((PyBytes::new(py, &self.kept.to_bytes().map_err(raise)?), self.compared.clone()))
     }
 
     /// From what `__getstate__` gives.
     #[staticmethod]
-    fn from_state(
-        model: &[u8],
-        source: Option<(String, String, Vec<u8>)>,
-        compared: Vec<(String, f64)>,
-    ) -> PyResult<Self> {
-        let model = learn::Model::from_bytes(model).map_err(raise)?;
-        let source = match source {
-            None => None,
-            Some((kind, options, statistics)) => {
-                let options = serde_json::from_str(&options).map_err(|e| PyValueError::new_err(e.to_string()))?;
-                Some(Source { kind, options, statistics: Statistics::from_bytes(&statistics).map_err(raise)? })
-            }
-        };
-        Ok(Model::new(model, source, compared))
+    fn from_state(model: &[u8], compared: Vec<(String, f64)>) -> PyResult<Self> {
+        Ok(Model::new(Kept::from_bytes(model).map_err(raise)?, compared))
     }
 
     #[allow(clippy::type_complexity)]

@@ -159,7 +159,7 @@ pub fn collect(request: &Learning, input: &mut impl Input) -> Result<(Statistics
 }
 
 /// The generative model whose statistics a kind is fitted from.
-fn generative(kind: &str) -> &str {
+pub(crate) fn generative(kind: &str) -> &str {
     if kind == LEAST_SQUARES { "gaussian" } else { kind }
 }
 

@@ -16,8 +16,10 @@ mod learn;
 pub mod ledger;
 pub mod numbers;
 mod predict;
+mod receipt;
 mod remarks;
 pub mod scored;
+mod source;
 pub mod table;
 
 pub use adapt::{Adapted, Adapting, adapt_prior};
@@ -26,4 +28,6 @@ pub use evaluation::{Evaluated, Evaluating, Target, evaluate, evaluate_scores, u
 pub use input::{Counted, Input};
 pub use learn::{Learned, Learning, collect, learn, learn_from_statistics};
 pub use predict::{Prediction, Predictor, predictions, usual_rows};
+pub use receipt::{ClassRows, Levels, Receipt};
 pub use remarks::{Look, Remark, Weight};
+pub use source::{Change, Kept, Source, check_keeps};

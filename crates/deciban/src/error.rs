@@ -113,14 +113,29 @@ pub enum Error {
     Usage(String),
     /// The caller asked to stop.
     Interrupted,
-    /// Removing a statistic from another loses more digits than it may.
+    /// Rows cannot be removed from a statistic: they were never in, or too few digits would be left.
     Cancellation(String),
+    /// The same, where the cause is one column of a block.
+    ColumnCancellation {
+        /// Its place in the block, counted from 0.
+        column: usize,
+        /// What is wrong, and what to do.
+        message: String,
+    },
 }
 
 impl Error {
     /// An option that cannot have the value it has.
     pub fn parameter(option: &'static str, message: impl Into<String>) -> Self {
         Error::Parameter { option, message: message.into() }
+    }
+
+    /// A [cancellation](Error::Cancellation) for which this column of a block is the cause.
+    pub(crate) fn in_column(self, column: usize) -> Self {
+        match self {
+            Error::Cancellation(message) => Error::ColumnCancellation { column, message },
+            other => other,
+        }
     }
 
     /// An option that names a class which is not one of `known`.
@@ -171,6 +186,7 @@ impl Error {
             }
             Error::Singular { class, columns, why } => singular(class, columns, why),
             Error::Classes(message) | Error::Schema(message) | Error::Cancellation(message) => message.clone(),
+            Error::ColumnCancellation { column, message } => format!("column {}: {message}", column + 1),
             Error::Prior(message) => format!("prior: {message}"),
             Error::Costs(message) => format!("costs: {message}"),
             Error::Parameter { option, message } => format!("§{option}: {message}"),

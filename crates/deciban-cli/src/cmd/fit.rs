@@ -10,7 +10,9 @@ use deciban::file::Archive;
 use deciban::learn::options::MODELS;
 use deciban::learn::{Classifier, Model, Statistics};
 use deciban::{Error, Result};
-use deciban_tasks::{Learned, Learning, PriorChoice, comparison, describe, learn, learn_from_statistics};
+use deciban_tasks::{
+    Kept, Learned, Learning, PriorChoice, Source, check_keeps, comparison, describe, learn, learn_from_statistics,
+};
 use serde_json::json;
 
 use crate::args::{ColumnArgs, GenerativeArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
@@ -29,7 +31,8 @@ use crate::progress::Progress;
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
   deciban fit cancer.csv --target diagnosis --model naive-bayes --calibrate pav -o cancer.deciban
-  deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban")]
+  deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban
+  deciban fit january.csv --target diagnosis --model naive-bayes --keep-statistics -o m.deciban")]
 pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
     #[arg(required = true, value_name = "DATA")]
@@ -53,6 +56,9 @@ pub struct Fit {
     /// rows are scored several times [default: 512]
     #[arg(long, value_name = "MIB", requires = "calibrate")]
     memory: Option<usize>,
+    /// Keep the statistics of the rows in the model file, so that `update` and `forget` can change the model
+    #[arg(long)]
+    keep_statistics: bool,
     /// Print what was learned as JSON
     #[arg(long)]
     json: bool,
@@ -84,6 +90,9 @@ impl Fit {
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
+                if self.keep_statistics {
+                    check_keeps(&request)?;
+                }
                 let mut files = match request.options.unlabelled_weight > 0.0 {
                     true => self.columns.open_unlabelled(&self.data, &self.read)?,
                     false => self.columns.open(&self.data, &self.read)?,
@@ -94,7 +103,8 @@ impl Fit {
         };
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &self.output {
-            path.write(&learned.model.to_bytes()?)?;
+            let source = self.keep_statistics.then(|| Source::new(&request, &learned)).flatten();
+            path.write(&Kept { model: learned.model.clone(), source }.to_bytes()?)?;
         }
         tell(&learned.remarks);
         if let Some(comparison) = &learned.comparison {

@@ -2,6 +2,7 @@
 
 mod adapt_prior;
 mod calibrate;
+mod change;
 mod compare;
 mod completions;
 mod demo;
@@ -15,6 +16,7 @@ mod plot;
 mod predict;
 mod sample;
 mod stats;
+mod update;
 
 pub use compare::check_options as check_compare;
 pub use fit::is_statistics;
@@ -36,6 +38,7 @@ pub enum Command {
     Sample(sample::Sample),
     Stats(stats::Stats),
     Merge(merge::Merge),
+    Update(update::Update),
     Forget(forget::Forget),
     Demo(demo::Demo),
     Completions(completions::Completions),
@@ -57,6 +60,7 @@ impl Command {
             Command::Sample(command) => command.run(),
             Command::Stats(command) => command.run(),
             Command::Merge(command) => command.run(),
+            Command::Update(command) => command.run(),
             Command::Forget(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Completions(command) => command.run(),

@@ -11,11 +11,13 @@ import numpy as np
 from ._labels import array_of, level_name
 
 
-def application(classes: list, prior=None, costs=None, reject=None) -> str:
+def application(classes: list, prior=None, costs=None, reject=None, none_of_these=None) -> str:
     """An application to these classes, as JSON."""
     told = {"prior": prior_of(prior), "costs": costs_of(costs, classes)}
     if reject is not None:
         told["reject"] = finite(reject, "reject: the cost")
+    if none_of_these is not None:
+        told["none_of_these"] = finite(none_of_these, "none_of_these: the share")
     return json.dumps(told)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _application, _columns, _core, _frame, _labels, _options, _progress
 from ._estimator import Estimator, NotFittedError, available_if, not_fitted
-from ._ledger import Description, Evaluation, Ledger, Line, Report
+from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Line, Report
 from ._statistics import Statistics
 
 __all__ = ["Classifier", "NotFittedError"]
@@ -140,6 +140,8 @@ class Classifier(Estimator):
         What "auto" has compared: names and log losses, the best first.
     remarks_ : list of str
         Notes and warnings about the columns and the fit. Warnings are also given as Python warnings.
+    receipt_ : dict
+        What the last `update`, `partial_fit`, `merge` or `forget` has changed: rows by class, new and gone levels, remarks.
 
     Examples
     --------
@@ -317,9 +319,36 @@ class Classifier(Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
         table, labels, frame = self._table(X, y, sample_weight, self._model)
-        with _progress.watch(self.progress, "learning") as report:
-            model = self._model.with_rows(table, list(labels), self.n_jobs, report)
-        return self._learned(model, {**self._labels, **labels})
+        return self._changed(table, labels)
+
+    def update(self, X, y, sample_weight=None):
+        """Learns more labelled rows: the model becomes that of all rows together, to rounding.
+
+        It is for generative models and least squares, also those of files that have kept their statistics
+        (``deciban fit --keep-statistics``, or ``save(path, keep_statistics=True)``). Classes, levels and words may be new.
+        Bins and Gaussianising maps stay those of the first fit; what "auto" settles by folds is settled anew.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. Columns with names are found by them.
+
+        Returns
+        -------
+        Classifier
+            This object; `receipt_` says what has changed.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> model = Classifier("naive-bayes").fit({"fur": ["red", "black"]}, ["cat", "dog"])
+        >>> model.update({"fur": ["white", "white"]}, ["hare", "hare"]).classes_.tolist()
+        ['cat', 'dog', 'hare']
+        >>> model.receipt_["columns"][0]["new"]
+        ['white']
+        """
+        table, labels, _ = self._table(X, y, sample_weight, self._fitted())
+        return self._changed(table, labels)
 
     def merge(self, other):
         """Adds the rows behind another classifier of the same columns and options.
@@ -337,18 +366,22 @@ class Classifier(Estimator):
         mine, others = self._fitted(), other._fitted()
         return self._learned(mine.merged(others), {**self._labels, **other._labels})
 
-    def forget(self, other):
-        """Takes away the rows behind another classifier, all of which must be behind this one.
+    def forget(self, X, y=None, sample_weight=None):
+        """Takes rows away: the model becomes the one that never had them, to rounding.
+
+        Rows that cannot have been in are refused, with the class or the column that shows it, and nothing changes.
 
         Parameters
         ----------
-        other : Classifier
-            A fitted generative model.
+        X : Classifier, or rows as in `fit`
+            Another fitted classifier of the same columns, all of whose rows are forgotten; or the rows themselves.
+        y, sample_weight
+            The labels and weights of rows, as they were learned.
 
         Returns
         -------
         Classifier
-            This object.
+            This object; `receipt_` says what has changed.
 
         Examples
         --------
@@ -359,7 +392,13 @@ class Classifier(Estimator):
         >>> bool(abs(both.forget(more).evidence([[3.0]]) - some.evidence([[3.0]])).max() < 1e-9)
         True
         """
-        return self._learned(self._fitted().without(other._fitted()), self._labels)
+        mine = self._fitted()
+        if isinstance(X, Classifier):
+            return self._learned(mine.without(X._fitted()), self._labels)
+        if y is None:
+            raise TypeError("forget: give the labels of the rows as y")
+        table, labels, _ = self._table(X, y, sample_weight, mine)
+        return self._changed(table, labels, forget=True)
 
     @available_if(_adds_rows)
     def collect(self, X, y, sample_weight=None):
@@ -481,7 +520,7 @@ class Classifier(Estimator):
         best = self.classes_[np.where(np.isnan(posterior), -np.inf, posterior).argmax(axis=1)]
         return _undefined_as_none(best, undefined)
 
-    def decide(self, X, prior=None, costs=None, reject=None):
+    def decide(self, X, prior=None, costs=None, reject=None, none_of_these=None):
         """The action of least expected cost for each row.
 
         Parameters
@@ -496,11 +535,13 @@ class Classifier(Estimator):
             for each class, or a text such as "ill>well=50". By default every mistake costs 1.
         reject : float, optional
             The cost of not deciding, which gives "reject".
+        none_of_these : float, optional
+            Rows whose `rank` is below this share are "none of these"; for generative models.
 
         Returns
         -------
         ndarray of shape (rows,)
-            Labels, "reject", or None where no class is possible.
+            Labels, "reject", "none of these", or None where no class is possible.
 
         Examples
         --------
@@ -516,7 +557,14 @@ class Classifier(Estimator):
         known = set(self._labels)
         names = [self._labels[action] if action in known else action for action in actions]
         names = np.array(names, dtype=self.classes_.dtype if known.issuperset(actions) else object)
-        return _undefined_as_none(names[np.maximum(chosen, 0).astype(int)], chosen < 0)
+        decided = names[np.maximum(chosen, 0).astype(int)]
+        if none_of_these is None:
+            return _undefined_as_none(decided, chosen < 0)
+        self._terms(none_of_these=none_of_these)  # Refuses what is not a share.
+        unusual = self._ranks(X, prior) < none_of_these
+        decided = _undefined_as_none(decided, (chosen < 0) & ~unusual).astype(object)
+        decided[unusual] = "none of these"
+        return decided
 
     def score(self, X, y, sample_weight=None, prior=None):
         """The share of rows whose most probable class is theirs.
@@ -541,10 +589,114 @@ class Classifier(Estimator):
         return float(np.average(right, weights=_labels.weights(sample_weight, len(found))))
 
     def log_density(self, X, prior=None):
-        """log p(x) of each row, for generative models."""
-        if not self._fitted().is_generative:
-            raise ValueError("only generative models without a calibration have densities of rows")
-        return _core.log_density(self.evidence(X), self._prior(prior))
+        """log p(x) of each row, for generative models, before any calibration."""
+        return _core.density(self._fitted(), self._known(X), self._prior(prior), n_jobs=self.n_jobs)
+
+    def rank(self, X, prior=None):
+        """How usual each row is for a generative model: the share of the model's own rows that are no more usual.
+
+        It is the rank of log p(x) among rows drawn from the model under the prior, to about half a per cent. A row
+        with missing cells is compared with rows that lack the same cells.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior; by default that of the constructor.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Shares from 0 (like nothing that the model knows) to 1.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
+        >>> model.rank([[1.5], [30.0]]).round(1).tolist()
+        [1.0, 0.0]
+        """
+        return self._ranks(X, self._prior(prior))
+
+    def conformal_p_values(self, X, by="evidence"):
+        """For each class, how usual each row would be among rows of that class: conformal p-values.
+
+        The scores of known rows come from the cross-validation of `calibrate`, by models that have not seen them. If a
+        row is of a class and comes about as those rows did, its p-value for that class is at most a with a probability
+        of about a. So the classes with p-values above a hold the true one with a probability of about 1 - a, class by
+        class.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        by : {"evidence", "density"}, default "evidence"
+            What makes a row usual for a class: the evidence for it against the others, which makes sets of classes
+            small; or, for generative models, log p(x | class), by which rows unlike all that was seen are unusual for
+            every class.
+
+        Returns
+        -------
+        ndarray of shape (rows, classes)
+            P-values, from 0 to 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deciban import Classifier
+        >>> x = np.random.default_rng(0).normal(size=(400, 1)) + np.repeat([[0.0], [3.0]], 200, axis=0)
+        >>> model = Classifier("gaussian", calibrate="logistic").fit(x, np.repeat(["a", "b"], 200))
+        >>> (model.conformal_p_values([[0.0], [50.0]], by="density") > 0.05).tolist()
+        [[True, False], [False, False]]
+        """
+        return _core.conformal_p_values(self._fitted(), self._known(X), by, self.n_jobs)
+
+    def adapt_prior(self, X, labelled=None, confidence=0.95):
+        """How common the classes are among rows without labels: a prior for them.
+
+        The shares of greatest likelihood are right if the evidence is. Labelled rows that the model was not fitted on,
+        given here or kept by `calibrate`, correct them and widen the intervals by what so few rows leave open.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        labelled : tuple of rows and labels, optional
+            Rows that the model was not fitted on, and their labels.
+        confidence : float, default 0.95
+            The probability that an interval should hold.
+
+        Returns
+        -------
+        AdaptedPrior
+            A dictionary from labels to probabilities, which may be given as `prior`. It has the estimated `shares` and
+            their `intervals`; `print` shows a table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deciban import Classifier
+        >>> draw = np.random.default_rng(0).normal
+        >>> x = np.concatenate([draw(0, 1, 500), draw(3, 1, 500)])[:, None]
+        >>> model = Classifier("gaussian", calibrate="logistic", folds=20).fit(x, np.repeat(["ham", "spam"], 500))
+        >>> stream = np.concatenate([draw(0, 1, 900), draw(3, 1, 100)])[:, None]
+        >>> prior = model.adapt_prior(stream)
+        >>> low, high = prior.intervals["spam"]
+        >>> low < 0.1 < high
+        True
+        >>> model.predict(stream, prior=prior).shape
+        (1000,)
+        """
+        model, rows, known = self._fitted(), self._known(X), None
+        if labelled is not None:
+            frame = _frame.frame(labelled[0])
+            known = self._core_table(frame, _labels.codes_among(labelled[1], self.classes_, frame.rows))
+        told, text, remarks = _core.adapt_prior(model, rows, known, confidence, self.n_jobs)
+        for is_warning, message in remarks:
+            if is_warning:
+                warnings.warn(message, RemarkWarning, stacklevel=2)
+        return AdaptedPrior(json.loads(told), self._labels, text.rstrip())
 
     def explain(self, X, prior=None, between=None, order="average"):
         """What each feature of each row says, as ledgers in decibans that add up.
@@ -621,6 +773,7 @@ class Classifier(Estimator):
         resamples=1000,
         confidence=0.95,
         seed=0,
+        none_of_these=None,
     ):
         """How good the model is on rows whose class is known: all figures that ``deciban evaluate`` prints.
 
@@ -640,6 +793,8 @@ class Classifier(Estimator):
             The probability that an interval should hold.
         seed : int, default 0
             The seed of the resamples.
+        none_of_these : float, optional
+            As in `decide`.
 
         Returns
         -------
@@ -656,7 +811,7 @@ class Classifier(Estimator):
         """
         model, core = self._fitted(), self._labelled(X, y, sample_weight)
         which = None if positive is None else _labels.level_name(positive)
-        application = self._application(prior, costs, reject)
+        application = self._application(prior, costs, reject, none_of_these)
         figures, details, text = _core.evaluate(
             model, core, application, which, int(resamples) if intervals else None, confidence, seed, self.n_jobs
         )
@@ -730,15 +885,17 @@ class Classifier(Estimator):
 
     # Keeping
 
-    def save(self, path):
+    def save(self, path, keep_statistics=False):
         """Writes a model file, as the command line has them.
 
         Parameters
         ----------
         path : str or path-like
             Where. The file also keeps what counts as missing and how texts become words.
+        keep_statistics : bool, default False
+            Also keeps the statistics of the rows, so that the model can be updated and can forget after `load`.
         """
-        self._fitted().save(path)
+        self._fitted().save(path, keep_statistics)
 
     @classmethod
     def load(cls, path):
@@ -862,6 +1019,9 @@ class Classifier(Estimator):
         self._model, self._labels, self.classes_ = model, dict(labels), classes
         self.compared_ = model.compared
         self.remarks_ = [message for _, message in model.remarks]
+        self.__dict__.pop("receipt_", None)
+        if model.receipt is not None:
+            self.receipt_ = json.loads(model.receipt)
         if not keep_prior and not (isinstance(self.prior, str) and self.prior == "empirical"):
             self._model = model.with_prior(self._prior(self.prior))
         return self
@@ -883,12 +1043,21 @@ class Classifier(Estimator):
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         return self
 
-    def _application(self, prior=None, costs=None, reject=None):
-        return _application.application(self.classes_.tolist(), prior, costs, reject)
+    def _changed(self, table, labels, forget=False):
+        """Rows are learned, or forgotten."""
+        with _progress.watch(self.progress, "forgetting" if forget else "learning") as report:
+            model = self._model.with_rows(table, list(labels), forget, self.n_jobs, report)
+        return self._learned(model, {**self._labels, **labels})
 
-    def _terms(self, prior=None, costs=None, reject=None):
+    def _application(self, prior=None, costs=None, reject=None, none_of_these=None):
+        return _application.application(self.classes_.tolist(), prior, costs, reject, none_of_these)
+
+    def _terms(self, prior=None, costs=None, reject=None, none_of_these=None):
         """The prior, the costs (actions × classes) and the names of the actions."""
-        return _core.resolve(self._fitted(), self._application(prior, costs, reject))
+        return _core.resolve(self._fitted(), self._application(prior, costs, reject, none_of_these))
+
+    def _ranks(self, X, prior):
+        return _core.density(self._fitted(), self._known(X), prior, True, self.n_jobs)
 
     def _prior(self, prior):
         return self._fitted().default_prior if prior is None else self._terms(prior)[0]

@@ -124,6 +124,34 @@ class Evaluation:
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
+class AdaptedPrior(dict):
+    """How common the classes are among rows: probabilities by label, to be given as `prior`. `str` gives a table.
+
+    Attributes
+    ----------
+    shares : dict
+        The estimated share of each class; the prior keeps each class possible.
+    intervals : dict
+        Where each share lies, as pairs.
+    training : dict
+        The shares in the training data.
+    """
+
+    def __init__(self, told: dict, labels: dict, text: str):
+        by_label = {labels[of["class"]]: of for of in told["classes"]}
+        super().__init__({label: of["prior"] for label, of in by_label.items()})
+        self.shares = {label: of["share"] for label, of in by_label.items()}
+        self.intervals = {label: (of["low"], of["high"]) for label, of in by_label.items()}
+        self.training = {label: of["training"] for label, of in by_label.items()}
+        self._arguments = (told, labels, text)
+
+    def __str__(self):
+        return self._arguments[2]
+
+    def __reduce__(self):
+        return AdaptedPrior, self._arguments
+
+
 class Description(str):
     """A model, written out: a text that notebooks and prompts show as it is."""
 

@@ -145,8 +145,9 @@ impl Statistic for LevelCounts {
 impl Retract for LevelCounts {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed counts", self.width(), other.width())?;
-        let columns = self.columns.0.iter().zip(&other.columns.0).map(|(a, b)| differences(a, b));
-        self.columns = Ragged(columns.collect::<Result<_>>()?);
+        let columns = self.columns.0.iter().zip(&other.columns.0).enumerate();
+        let left = columns.map(|(j, (a, b))| differences(a, b).map_err(|e| e.in_column(j)));
+        self.columns = Ragged(left.collect::<Result<_>>()?);
         Ok(())
     }
 }

@@ -232,10 +232,8 @@ impl<E: ExponentialFamily> Retract for Sums<E> {
         Error::check_shape("columns of the removed sums", self.width(), other.width())?;
         let without = |(j, (a, b)): (usize, (&Sum, &Sum))| {
             a.without::<E>(b).map_err(|why| {
-                Error::Cancellation(format!(
-                    "removing these rows, column {}: {why}: compute the statistics of the remaining rows anew",
-                    j + 1
-                ))
+                let message = format!("removing these rows: {why}: compute the statistics of the remaining rows anew");
+                Error::ColumnCancellation { column: j, message }
             })
         };
         self.columns = self.columns.iter().zip(&other.columns).enumerate().map(without).collect::<Result<_>>()?;

@@ -143,7 +143,8 @@ impl Model {
         self.archive()?.to_bytes()
     }
 
-    fn archive(&self) -> Result<Archive> {
+    /// The archive of a model file, which may hold more.
+    pub fn archive(&self) -> Result<Archive> {
         let mut archive = Archive::new("model");
         self.put(&mut archive, "kind", "model")?;
         Ok(archive)
@@ -151,12 +152,17 @@ impl Model {
 
     /// Reads a model file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Model::get(&Archive::read(path, "model")?, "kind", "model")
+        Model::of_archive(&Archive::read(path, "model")?)
     }
 
     /// Reads what a model file holds.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Model::get(&Archive::from_bytes(bytes, "model")?, "kind", "model")
+        Model::of_archive(&Archive::from_bytes(bytes, "model")?)
+    }
+
+    /// The model in the archive of a model file.
+    pub fn of_archive(archive: &Archive) -> Result<Self> {
+        Model::get(archive, "kind", "model")
     }
 
     /// The model with the profiles of its columns, as `engine` sees them: what it learned from.

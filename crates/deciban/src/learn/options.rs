@@ -377,9 +377,14 @@ impl Options {
         }
     }
 
+    /// Whether something is left open, for the folds of the statistics to settle.
+    pub fn leaves_open(&self) -> bool {
+        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto
+    }
+
     /// The folds of the statistics.
     fn open_folds(&self) -> Result<usize> {
-        match self.shrinkage == Strength::Auto || self.pooling == Strength::Auto {
+        match self.leaves_open() {
             true => self.auto_folds(),
             false => Ok(self.folds.unwrap_or(1)),
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Block, Summarise, Summary};
 use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, list};
 use crate::file::{Archive, Stored};
 use crate::statistic::{Retract, Statistic};
 
@@ -25,6 +25,11 @@ impl Statistics {
         let summary = engine.run(&pass)?;
         let schema = engine.schema()?;
         Ok(Statistics { schema, pass, summary }.with_all_classes())
+    }
+
+    /// The statistics of other rows of the same columns, summarised as these were: with the same bins, maps and folds.
+    pub fn of_more(&self, engine: &impl Engine) -> Result<Self> {
+        Statistics::collect(self.pass.clone(), engine)
     }
 
     /// Gives classes of the schema without rows their empty statistics.
@@ -114,10 +119,41 @@ impl Statistics {
         }
         let mut removed = other.with_classes_in(self.schema.classes());
         removed.relevel(&maps, &other.pass)?;
-        self.summary.remove(&removed)?;
+        self.check_rows(&removed)?;
+        self.summary.remove(&removed).map_err(|error| self.blamed(&removed, error))?;
         self.summary.clear_empty_groups(&self.pass);
         self.drop_levels(&maps)?;
         self.drop_classes(other)
+    }
+
+    /// Refuses to remove more rows of a class than there are.
+    fn check_rows(&self, removed: &Summary) -> Result<()> {
+        let rows = self.summary.rows().into_iter().zip(removed.rows());
+        match rows.zip(self.schema.classes()).find(|((has, less), _)| less > has) {
+            Some(((has, less), class)) => Err(Error::Cancellation(format!(
+                "cannot remove {less} rows of class `{class}`: there are {has}, so they were never added"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of removing rows, with the class and the columns that are the cause.
+    fn blamed(&self, removed: &Summary, error: Error) -> Error {
+        for (b, block) in self.pass.blocks.iter().enumerate() {
+            let folds = self.summary.block_by_fold(b).into_iter().zip(removed.block_by_fold(b));
+            for (mut has, less) in folds {
+                for ((class, name), less) in self.schema.classes().iter().enumerate().zip(&less) {
+                    let (columns, message) = match has[class].remove(less) {
+                        Ok(()) => continue,
+                        Err(Error::ColumnCancellation { column, message }) => (&block.names[column..=column], message),
+                        Err(other) => (&block.names[..], other.marked()),
+                    };
+                    let s = if columns.len() == 1 { "" } else { "s" };
+                    return Error::Cancellation(format!("class `{name}`, column{s} {}: {message}", list(columns)));
+                }
+            }
+        }
+        error
     }
 
     /// Which levels of each column the rows have.
@@ -225,32 +261,47 @@ impl Statistics {
 
     fn archive(&self) -> Result<Archive> {
         let mut archive = Archive::new("statistics");
-        archive.put_json("schema", &self.schema)?;
-        self.pass.store(&mut archive, "pass")?;
-        self.summary.store(&mut archive, "summary")?;
+        self.put(&mut archive, "")?;
         Ok(archive)
+    }
+
+    /// Puts the parts under names that begin so.
+    fn put(&self, archive: &mut Archive, beginning: &str) -> Result<()> {
+        archive.put_json(&format!("{beginning}schema"), &self.schema)?;
+        self.pass.store(archive, &format!("{beginning}pass"))?;
+        self.summary.store(archive, &format!("{beginning}summary"))
     }
 
     /// Reads a statistics file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Statistics::of_archive(&Archive::read(path, "statistics")?)
+        Statistics::get(&Archive::read(path, "statistics")?, "")
     }
 
     /// Reads what a statistics file holds.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Statistics::of_archive(&Archive::from_bytes(bytes, "statistics")?)
+        Statistics::get(&Archive::from_bytes(bytes, "statistics")?, "")
     }
 
-    fn of_archive(archive: &Archive) -> Result<Self> {
-        let schema: Schema = archive.json("schema")?;
-        let pass = Summarise::load(archive, "pass")?;
-        let summary = Summary::load(archive, "summary")?;
+    fn get(archive: &Archive, beginning: &str) -> Result<Self> {
+        let schema: Schema = archive.json(&format!("{beginning}schema"))?;
+        let pass = Summarise::load(archive, &format!("{beginning}pass"))?;
+        let summary = Summary::load(archive, &format!("{beginning}summary"))?;
         let columns_exist = pass.blocks.iter().flat_map(|b| &b.columns).all(|&c| c < schema.columns().len());
         let counts_agree = summary.classes() == schema.classes().len() && summary.folds() == pass.folds;
         if !counts_agree || !columns_exist || !summary.belongs_to(&pass) {
             return Err(archive.damaged("its parts do not belong together"));
         }
         Ok(Statistics { schema, pass, summary })
+    }
+}
+
+impl Stored for Statistics {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        self.put(archive, &format!("{name}."))
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        Statistics::get(archive, &format!("{name}."))
     }
 }
 

@@ -311,11 +311,11 @@ pub(super) fn refuse_cancellation(loss: f64, column: usize) -> Result<()> {
         return Ok(());
     }
     let digits = (-loss.log10()).max(0.0);
-    Err(Error::Cancellation(format!(
-        "removing these rows leaves column {} with {digits:.0} good digits of its scatter, fewer than 9: \
-         compute the statistics of the remaining rows anew",
-        column + 1
-    )))
+    let message = format!(
+        "removing these rows leaves {digits:.0} good digits of its scatter, fewer than 9: \
+         compute the statistics of the remaining rows anew"
+    );
+    Err(Error::ColumnCancellation { column, message })
 }
 
 impl Stored for Moments {

@@ -1,0 +1,97 @@
+//! What `deciban update` and `deciban forget` have in common: a model or statistics file, and rows that come or go.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::file::Archive;
+use deciban::learn::Statistics;
+use deciban::{Error, Result};
+use deciban_data::Files;
+use deciban_tasks::{Change, Kept, Receipt, Remark};
+use serde_json::json;
+
+use super::fit::is_statistics;
+use crate::args::ReadArgs;
+use crate::output::{Destination, note, say, tell};
+use crate::progress::Progress;
+
+/// Which rows, and where the result goes.
+#[derive(Args)]
+pub struct ChangeArgs {
+    /// A model file with statistics (`fit --keep-statistics`), or a statistics file
+    #[arg(value_name = "MODEL|STATS")]
+    file: PathBuf,
+    /// Labelled rows: tables (files, globs, or - for standard input), statistics files, or models with statistics
+    #[arg(required = true, value_name = "DATA")]
+    data: Vec<String>,
+    /// Write the result to this file; by default the first file is replaced
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<Destination>,
+    /// Print the receipt as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl ChangeArgs {
+    pub fn run(self, change: Change) -> Result<()> {
+        if let Some(output) = &self.output {
+            output.check(self.data.iter().map(PathBuf::from).chain([self.file.clone()]))?;
+        }
+        let (receipt, bytes) = match is_statistics(&self.file.display().to_string()) {
+            true => {
+                let before = Statistics::load(&self.file)?;
+                let mut after = before.clone();
+                self.rows(&before)?.iter().try_for_each(|rows| change.apply(&mut after, rows))?;
+                (Receipt::between(&before, &after, change), after.to_bytes()?)
+            }
+            false => {
+                let mut kept = Kept::load(&self.file)?;
+                let rows = self.rows(kept.source()?.statistics())?;
+                let receipt = kept.change(change, &rows)?;
+                (receipt, kept.to_bytes()?)
+            }
+        };
+        let place = match &self.output {
+            Some(output) => {
+                output.write(&bytes)?;
+                output.to_string()
+            }
+            None => {
+                deciban::output::write(&self.file, &bytes)?;
+                self.file.display().to_string()
+            }
+        };
+        match self.json {
+            true => say!("{:#}", json!(receipt)),
+            false => note!("{place}:\n{}", receipt.text().trim_end()),
+        }
+        Ok(())
+    }
+
+    /// The statistics of the rows, summarised as those of `like`.
+    fn rows(&self, like: &Statistics) -> Result<Vec<Statistics>> {
+        let (mut all, mut tables) = (Vec::new(), Vec::new());
+        for path in &self.data {
+            match Archive::kind_of(path).as_deref() {
+                Some("model") => all.push(Kept::load(path)?.source()?.statistics().clone()),
+                _ if is_statistics(path) => all.push(Statistics::load(path)?),
+                _ => tables.push(path.clone()),
+            }
+        }
+        if !tables.is_empty() {
+            let schema = like.schema();
+            let mut files = Files::open_more(&tables, self.read.options(Some(schema.target())), schema)?;
+            let progress = Progress::watch(&mut files, "reading");
+            let rows = like.of_more(&files)?;
+            drop(progress);
+            tell(&Remark::warnings(files.warnings()).collect::<Vec<_>>());
+            if rows.summary().rows().iter().sum::<f64>() == 0.0 {
+                return Err(Error::Classes("there are no labelled rows".into()));
+            }
+            all.push(rows);
+        }
+        Ok(all)
+    }
+}
