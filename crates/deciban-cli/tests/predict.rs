@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, Table, close, numbers, records, same_predictions, wine};
+use common::{Folder, Table, close, numbers, records, same_predictions, texts, wine};
 
 const CLASSES: [&str; 3] = ["Barbera", "Barolo", "Grignolino"];
 
@@ -90,6 +90,45 @@ fn density_is_that_of_the_mixture() {
         }
         close(log_p, density.ln(), 1e-9);
     }
+}
+
+#[test]
+fn ranks_are_shares_of_less_usual_rows_and_some_rows_are_none_of_these() {
+    let folder = Folder::with_model(&[]);
+    let predict = |more: &[&str]| folder.table(&[&["predict", "wine.deciban", &wine(), "--density"], more].concat());
+    let table = predict(&[]);
+    let (density, ranks) = (table.numbers("log p(x)"), table.numbers("rank"));
+    let mut order: Vec<usize> = (0..178).collect();
+    order.sort_by(|&a, &b| density[a].total_cmp(&density[b]));
+    assert!(order.windows(2).all(|w| ranks[w[0]] <= ranks[w[1]]));
+    // The model describes its rows: their ranks are spread evenly.
+    let mean = ranks.iter().sum::<f64>() / 178.0;
+    assert!((mean - 0.5).abs() < 0.08, "{mean}");
+    // Under another prior other rows are usual.
+    assert_ne!(ranks, predict(&["--prior", "Barolo=0.98"]).numbers("rank"));
+    let decided = predict(&["--none-of-these", "0.1"]).texts("decision");
+    for (i, decision) in decided.iter().enumerate() {
+        assert_eq!(decision == "none of these", ranks[i] < 0.1, "{i}");
+    }
+    let none = decided.iter().filter(|d| *d == "none of these").count();
+    let evaluated = folder.json(&["evaluate", "wine.deciban", &wine(), "--none-of-these", "0.1", "--json"]);
+    assert_eq!(texts(&evaluated["actions"]), ["Barbera", "Barolo", "Grignolino", "none of these"]);
+    assert_eq!(evaluated["rejected"].as_f64(), Some(none as f64));
+    // Far from everything, and a row that lacks a cell.
+    folder.write("odd.csv", "Alcohol,Hue\n99,1\n13.2,\n99,\n");
+    let odd = folder.table(&["predict", "wine.deciban", "odd.csv", "--none-of-these", "0.01"]).texts("decision");
+    assert_eq!((odd[0].as_str(), odd[2].as_str()), ("none of these", "none of these"));
+    assert_ne!(odd[1], "none of these");
+    // A calibration does not change how rows come about.
+    let tumours = Folder::with_tumours();
+    tumours.ok(&["calibrate", "naive.deciban", "held-out.csv", "-o", "calibrated.deciban"]);
+    let ranks = |model: &str| tumours.table(&["predict", model, "test.csv", "--density"]).numbers("rank");
+    assert_eq!(ranks("calibrated.deciban"), ranks("naive.deciban"));
+    let message = folder.fails(&["predict", "wine.deciban", &wine(), "--none-of-these", "1"]);
+    assert_eq!(message, "--none-of-these: 1 is not a share above 0 and below 1, such as 0.01");
+    folder.ok(&["fit", &wine(), "-t", "Type", "--model", "logistic", "-o", "l.deciban"]);
+    let message = folder.fails(&["predict", "l.deciban", &wine(), "--none-of-these", "0.1"]);
+    assert!(message.starts_with("--none-of-these: this model knows classes given rows"), "{message}");
 }
 
 /// `costs[action][class]`.

@@ -47,12 +47,14 @@ pub fn density<'py>(
 
 /// Rows of a model under a prior, drawn once for each prior in a row.
 fn usual(model: &Model, prior: &Prior) -> deciban::Result<Arc<Usual>> {
-    // A panic elsewhere leaves what was there before.
-    let mut usual = model.usual.lock().unwrap_or_else(|e| e.into_inner());
-    match &*usual {
-        Some(usual) if usual.prior() == prior => Ok(usual.clone()),
-        _ => Ok(usual.insert(Arc::new(Usual::new(model.inner(), prior, DRAWN, 0)?)).clone()),
+    // A panic elsewhere leaves what was there before. The lock is not held while rows are drawn.
+    let lock = || model.usual.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(usual) = lock().as_ref().filter(|usual| usual.prior() == prior) {
+        return Ok(usual.clone());
     }
+    let usual = Arc::new(Usual::new(model.inner(), prior, DRAWN, 0)?);
+    *lock() = Some(usual.clone());
+    Ok(usual)
 }
 
 /// The p-value of each row for each class.

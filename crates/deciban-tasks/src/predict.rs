@@ -98,12 +98,15 @@ impl Predictor {
 
     /// Rows of the model under a prior, drawn once for each prior in a row.
     fn usual(&self, terms: &Terms) -> Result<Arc<Usual>> {
-        // A panic elsewhere leaves what was there before.
-        let mut usual = self.usual.lock().unwrap_or_else(|e| e.into_inner());
-        match &*usual {
-            Some(usual) if *usual.prior() == terms.prior => Ok(usual.clone()),
-            _ => Ok(usual.insert(Arc::new(usual_rows(&self.model, terms)?)).clone()),
+        // A panic elsewhere leaves what was there before. The lock is not held while rows are drawn: a thread that
+        // waits for others may be given a task that wants it.
+        let lock = || self.usual.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(usual) = lock().as_ref().filter(|usual| *usual.prior() == terms.prior) {
+            return Ok(usual.clone());
         }
+        let usual = Arc::new(usual_rows(&self.model, terms)?);
+        *lock() = Some(usual.clone());
+        Ok(usual)
     }
 
     /// Explains rows.

@@ -39,18 +39,19 @@ impl ChangeArgs {
         if let Some(output) = &self.output {
             output.check(self.data.iter().map(PathBuf::from).chain([self.file.clone()]))?;
         }
-        let (receipt, bytes) = match is_statistics(&self.file.display().to_string()) {
+        let (receipt, after, bytes) = match is_statistics(&self.file.display().to_string()) {
             true => {
                 let before = Statistics::load(&self.file)?;
                 let mut after = before.clone();
                 self.rows(&before)?.iter().try_for_each(|rows| change.apply(&mut after, rows))?;
-                (Receipt::between(&before, &after, change), after.to_bytes()?)
+                let bytes = after.to_bytes()?;
+                (Receipt::between(&before, &after, change), after, bytes)
             }
             false => {
                 let mut kept = Kept::load(&self.file)?;
                 let rows = self.rows(kept.source()?.statistics())?;
                 let receipt = kept.change(change, &rows)?;
-                (receipt, kept.to_bytes()?)
+                (receipt, kept.source()?.statistics().clone(), kept.to_bytes()?)
             }
         };
         let place = match &self.output {
@@ -65,7 +66,11 @@ impl ChangeArgs {
         };
         match self.json {
             true => say!("{:#}", json!(receipt)),
-            false => note!("{place}:\n{}", receipt.text().trim_end()),
+            false => {
+                let rows: f64 = after.summary().rows().iter().sum();
+                note!("{place}: {rows} rows, {} columns", after.schema().columns().len());
+                note!("{}", receipt.text().trim_end());
+            }
         }
         Ok(())
     }

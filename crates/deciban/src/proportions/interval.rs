@@ -13,10 +13,11 @@
 //! cov π = M⁻¹ [ C/n + Σⱼ πⱼ² Cⱼ/nⱼ ] M⁻ᵀ      C, Cⱼ: covariance of h over the n rows, and over nⱼ labelled ones of j
 //! ```
 //!
-//! Without labelled rows, M is the mean of hhᵀ, the observed information: this holds only if the evidence is right.
+//! Without labelled rows, the shares are those of greatest likelihood, and M⁻¹ gives way to the inverse of the observed
+//! information, the mean of hhᵀ, along shares that sum to 1: this holds only if the evidence is right.
 //!
-//! Few rows of a class have no spread to estimate. So p is pulled to the middle by z² rows, the variance is at least
-//! that of counting n labelled rows, and the interval is the one of Agresti & Coull (1998).
+//! Few rows of a class have no spread to estimate. So p is pulled to the middle by z² rows where there are labels, the
+//! variance is at least that of counting n labelled rows, and the interval is the one of Agresti & Coull (1998).
 
 use super::em::Likelihoods;
 use crate::error::{Error, Result};
@@ -65,33 +66,30 @@ pub fn estimate(
     let best = rows.maximise().shares;
     let (n, z) = (rows.effective_rows(), normal_quantile(0.5 + confidence / 2.0));
     let inner: Vec<f64> = best.iter().map(|p| (n * p + z * z / classes as f64) / (n + z * z)).collect();
-    let (mean, spread) = rows.moments(&inner);
     let scores = labelled.map(|scored| by_class(scored, classes, &inner)).transpose()?;
-    let mixing = match &scores {
-        Some(scores) => Matrix::from_fn(classes, classes, |k, j| scores[j].0[k]),
-        None => rows.information(&inner),
+    let (mean, spread) = rows.moments(if scores.is_some() { &inner } else { &best });
+    // How the shares follow the mean of h.
+    let influence = match &scores {
+        Some(scores) => {
+            let mixing = Matrix::from_fn(classes, classes, |k, j| scores[j].0[k]);
+            solve(&mixing, &Matrix::identity(classes))
+        }
+        None => along_shares(&rows.information(&best), &best),
     };
-    // Where classes look alike to the model, their shares can be anything.
-    let unknown = || Estimate {
-        shares: best.clone(),
-        intervals: vec![Interval { low: 0.0, high: 1.0 }; classes],
-        maximum_likelihood: best.clone(),
-        impossible: rows.impossible,
+    let Some(influence) = influence else {
+        // Where classes look alike to the model, their shares can be anything.
+        let intervals = vec![Interval { low: 0.0, high: 1.0 }; classes];
+        return Ok(Estimate { shares: best.clone(), intervals, maximum_likelihood: best, impossible: rows.impossible });
     };
-    let Some(inverse) = solve(&mixing, &Matrix::identity(classes)) else { return Ok(unknown()) };
-    let corrected = inverse.times(&mean);
-    if !corrected.iter().chain(inverse.data()).all(|x| x.is_finite()) {
-        return Ok(unknown());
-    }
     let shares = match scores {
-        Some(_) => on_simplex(&corrected),
+        Some(_) => on_simplex(&influence.times(&mean)),
         None => best.clone(),
     };
-    let from_rows = sandwich(&inverse, &spread);
+    let from_rows = sandwich(&influence, &spread);
     let mut from_labels = vec![0.0; classes];
     for (j, (_, spread)) in scores.iter().flatten().enumerate() {
         let share = shares[j].max(inner[j]);
-        let added = sandwich(&inverse, spread);
+        let added = sandwich(&influence, spread);
         from_labels.iter_mut().zip(added).for_each(|(v, a)| *v += share * share * a);
     }
     let interval = |k: usize| {
@@ -117,6 +115,19 @@ fn by_class(scored: &Scored, classes: usize, shares: &[f64]) -> Result<Vec<(Vec<
         Ok(rows.moments(shares))
     };
     (0..classes).map(of).collect()
+}
+
+/// The inverse of an information matrix along shares that sum to 1: E (DGDᵀ)⁻¹ D, where D takes the differences from
+/// the class with the largest share and E makes up for it; `None` where it is singular.
+fn along_shares(information: &Matrix, shares: &[f64]) -> Option<Matrix> {
+    let classes = shares.len();
+    let most = (0..classes).reduce(|best, k| if shares[k] > shares[best] { k } else { best })?;
+    let others: Vec<usize> = (0..classes).filter(|k| *k != most).collect();
+    let is = |a: usize, b: usize| f64::from(u8::from(a == b));
+    let differences = Matrix::from_fn(others.len(), classes, |i, k| is(others[i], k) - is(most, k));
+    let along = product(&product(&differences, false, information, false), false, &differences, true);
+    let inverse = solve(&along, &differences)?;
+    Some(product(&differences, true, &inverse, false))
 }
 
 /// The diagonal of A S Aᵀ.
