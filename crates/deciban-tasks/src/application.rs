@@ -447,12 +447,13 @@ mod tests {
 
     #[test]
     fn json_and_text_mean_the_same() {
-        let json = r#"{"prior": {"a": 0.25}, "costs": {"a>b": 7}, "reject": 0.5}"#;
+        let json = r#"{"prior": {"a": 0.25}, "costs": {"a>b": 7}, "reject": 0.5, "none_of_these": 0.01}"#;
         let told: Application = serde_json::from_str(json).unwrap();
         let text = Application {
             prior: "a=0.25".parse().unwrap(),
             costs: CostChoice::Text("a>b=7".into()),
             reject: Some(0.5),
+            none_of_these: Some(0.01),
         };
         assert_eq!(told, text);
         let again: Application = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();

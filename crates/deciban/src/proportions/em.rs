@@ -51,6 +51,15 @@ struct Sums {
     gram: Matrix,
 }
 
+impl Sums {
+    /// How far the shares are from the best: 0 where h̄ ≤ 1, and h̄ = 1 for all classes with a share. The likelihood
+    /// could still gain no more than this.
+    fn off(&self, shares: &[f64]) -> f64 {
+        let of = |(h, p): (&f64, &f64)| if *h > 1.0 { h - 1.0 } else { p * (1.0 - h) };
+        self.mean.iter().zip(shares).map(of).fold(0.0, f64::max)
+    }
+}
+
 impl Likelihoods {
     pub fn new(evidence: &Evidence, weights: Option<&[f64]>) -> Result<Self> {
         if let Some(weights) = weights {
@@ -83,13 +92,14 @@ impl Likelihoods {
         1.0 / self.weights.iter().map(|w| w * w).sum::<f64>()
     }
 
-    /// h̄, and the covariance of the mean of hᵢ, at some shares.
+    /// h̄ and the covariance of hᵢ over rows, at some shares.
     pub fn moments(&self, shares: &[f64]) -> (Vec<f64>, Matrix) {
         let Sums { mean, .. } = self.sums(shares, false);
-        let spread = self.gram(shares, |weight, h| {
-            h.iter_mut().zip(&mean).for_each(|(h, m)| *h = weight * (*h - m));
+        let covariance = self.gram(shares, |weight, h| {
+            let root = weight.sqrt();
+            h.iter_mut().zip(&mean).for_each(|(h, m)| *h = root * (*h - m));
         });
-        (mean, spread)
+        (mean, covariance)
     }
 
     /// Σ wᵢ hᵢhᵢᵀ.
@@ -157,23 +167,23 @@ impl Likelihoods {
         let mut sums = self.sums(&shares, true);
         let mut values = vec![sums.value + self.offset];
         for _ in 0..MOST_STEPS {
-            let expected: Vec<f64> = shares.iter().zip(&sums.mean).map(|(p, h)| p * h).collect();
-            let step = newton(&shares, &sums).into_iter().flat_map(|d| [1.0, 0.5, 0.25].map(|t| moved(&shares, &d, t)));
-            let mut better = step.map(|x| (self.sums(&x, true), x)).find(|(at, _)| at.value > sums.value);
-            if better.is_none() {
-                let at = self.sums(&expected, true);
-                better = (at.value > sums.value).then_some((at, expected));
-            }
-            // No step is better by more than rounding: these are the shares.
-            let Some((at, next)) = better else { break };
-            let change = shares.iter().zip(&next).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            (shares, sums) = (next, at);
-            values.push(sums.value + self.offset);
-            // h̄ ≤ 1 + g bounds what the likelihood could still gain by ln(1 + g).
-            let gain = sums.mean.iter().copied().fold(0.0, f64::max) - 1.0;
-            if change < 1e-13 && gain < 1e-12 {
+            let off = sums.off(&shares);
+            if off < 1e-14 {
                 break;
             }
+            let expected: Vec<f64> = shares.iter().zip(&sums.mean).map(|(p, h)| p * h).collect();
+            let steps =
+                newton(&shares, &sums).into_iter().flat_map(|d| [1.0, 0.5, 0.25].map(|t| moved(&shares, &d, t)));
+            // Next to the top the likelihood is flat to its last digit, and the gradient says more.
+            let is_better = |at: &Sums, x: &[f64]| {
+                at.value > sums.value
+                    || at.value >= sums.value - 1e-14 * (1.0 + sums.value.abs()) && at.off(x) < 0.5 * off
+            };
+            let better = steps.chain([expected]).map(|x| (self.sums(&x, true), x)).find(|(at, x)| is_better(at, x));
+            // No step is better: these are the shares.
+            let Some((at, next)) = better else { break };
+            (shares, sums) = (next, at);
+            values.push(values[values.len() - 1].max(sums.value + self.offset));
         }
         MaximumLikelihood { shares, log_likelihoods: values, impossible: self.impossible }
     }

@@ -16,8 +16,10 @@
 //! Without labelled rows, the shares are those of greatest likelihood, and M⁻¹ gives way to the inverse of the observed
 //! information, the mean of hhᵀ, along shares that sum to 1: this holds only if the evidence is right.
 //!
-//! Few rows of a class have no spread to estimate. So p is pulled to the middle by z² rows where there are labels, the
-//! variance is at least that of counting n labelled rows, and the interval is the one of Agresti & Coull (1998).
+//! Few rows of a class have no spread to estimate. So p is pulled to the middle by z² rows where there are labels; for
+//! Cⱼ, z² of the labelled rows of class j look like those of the others, since errors that a few rows do not show occur
+//! all the same; the variance is at least that of counting n labelled rows; and the interval is the one of Agresti &
+//! Coull (1998).
 
 use super::em::Likelihoods;
 use crate::error::{Error, Result};
@@ -66,12 +68,12 @@ pub fn estimate(
     let best = rows.maximise().shares;
     let (n, z) = (rows.effective_rows(), normal_quantile(0.5 + confidence / 2.0));
     let inner: Vec<f64> = best.iter().map(|p| (n * p + z * z / classes as f64) / (n + z * z)).collect();
-    let scores = labelled.map(|scored| by_class(scored, classes, &inner)).transpose()?;
+    let scores = labelled.map(|scored| by_class(scored, classes, &inner, z * z)).transpose()?;
     let (mean, spread) = rows.moments(if scores.is_some() { &inner } else { &best });
     // How the shares follow the mean of h.
     let influence = match &scores {
         Some(scores) => {
-            let mixing = Matrix::from_fn(classes, classes, |k, j| scores[j].0[k]);
+            let mixing = Matrix::from_fn(classes, classes, |k, j| scores[j].mean[k]);
             solve(&mixing, &Matrix::identity(classes))
         }
         None => along_shares(&rows.information(&best), &best),
@@ -85,11 +87,11 @@ pub fn estimate(
         Some(_) => on_simplex(&influence.times(&mean)),
         None => best.clone(),
     };
-    let from_rows = sandwich(&influence, &spread);
+    let from_rows: Vec<f64> = sandwich(&influence, &spread).iter().map(|variance| variance / n).collect();
     let mut from_labels = vec![0.0; classes];
-    for (j, (_, spread)) in scores.iter().flatten().enumerate() {
+    for (j, of) in scores.iter().flatten().enumerate() {
         let share = shares[j].max(inner[j]);
-        let added = sandwich(&influence, spread);
+        let added = sandwich(&influence, &of.covariance_of_mean);
         from_labels.iter_mut().zip(added).for_each(|(v, a)| *v += share * share * a);
     }
     let interval = |k: usize| {
@@ -103,18 +105,39 @@ pub fn estimate(
     Ok(Estimate { shares, intervals, maximum_likelihood: best, impossible: rows.impossible })
 }
 
-/// For each class the mean of h over its labelled rows, and the covariance of that mean.
-fn by_class(scored: &Scored, classes: usize, shares: &[f64]) -> Result<Vec<(Vec<f64>, Matrix)>> {
+/// What labelled rows of a class say of h.
+struct OfClass {
+    mean: Vec<f64>,
+    covariance_of_mean: Matrix,
+}
+
+/// For each class the mean of h over its labelled rows, and how sure it is, if `strangers` more of them were like rows
+/// of the other classes.
+fn by_class(scored: &Scored, classes: usize, shares: &[f64], strangers: f64) -> Result<Vec<OfClass>> {
     Error::check_shape("classes of the labelled rows", classes, scored.evidence().classes())?;
     let of = |class: usize| {
         let own: Vec<usize> = (0..scored.rows()).filter(|&i| scored.truth()[i] as usize == class).collect();
         let values = own.iter().flat_map(|&i| scored.evidence().row(i).iter().copied()).collect();
         let weights: Vec<f64> = own.iter().map(|&i| scored.weights()[i]).collect();
-        let few = |_| Error::Classes(format!("class {} has no labelled rows that are possible", class + 1));
-        let rows = Likelihoods::new(&Evidence::new(classes, values)?, Some(&weights)).map_err(few)?;
-        Ok(rows.moments(shares))
+        let none = |_| Error::Classes(format!("class {} has no labelled rows that are possible", class + 1));
+        let rows = Likelihoods::new(&Evidence::new(classes, values)?, Some(&weights)).map_err(none)?;
+        let (mean, covariance) = rows.moments(shares);
+        Ok((mean, covariance, rows.effective_rows()))
     };
-    (0..classes).map(of).collect()
+    let all = (0..classes).map(of).collect::<Result<Vec<_>>>()?;
+    let mixed = |class: usize| {
+        let count = all[class].2 + strangers;
+        let share = |j: usize| if j == class { all[j].2 } else { strangers / (classes as f64 - 1.0) } / count;
+        let mean: Vec<f64> = (0..classes).map(|k| (0..classes).map(|j| share(j) * all[j].0[k]).sum()).collect();
+        let mut covariance = Matrix::zeros(classes, classes);
+        for (j, (own, within, _)) in all.iter().enumerate() {
+            let between = |k: usize, l: usize| (own[k] - mean[k]) * (own[l] - mean[l]);
+            let part = Matrix::from_fn(classes, classes, |k, l| share(j) / count * (within[(k, l)] + between(k, l)));
+            covariance.data_mut().iter_mut().zip(part.data()).for_each(|(a, b)| *a += b);
+        }
+        OfClass { mean: all[class].0.clone(), covariance_of_mean: covariance }
+    };
+    Ok((0..classes).map(mixed).collect())
 }
 
 /// The inverse of an information matrix along shares that sum to 1: E (DGDᵀ)⁻¹ D, where D takes the differences from
