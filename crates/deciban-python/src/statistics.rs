@@ -6,7 +6,7 @@ use deciban::family::{AnyFamily, AnyStatistic};
 use deciban::learn::{Block, Summarise};
 use deciban::transform::Step;
 use deciban_tasks::describe;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -68,7 +68,12 @@ impl Statistics {
             let engine = Memory::new(schema, batch)?.stopped_by(stop);
             deciban::learn::Statistics::collect(pass, &engine)
         })?;
-        Ok(Statistics(statistics))
+        let statistics = Statistics(statistics);
+        let is_gapped = |class: &&AnyStatistic| matches!(class, AnyStatistic::Gaussian(GaussianStatistic::Gapped { .. }));
+        match statistics.read(|classes| Ok(classes.iter().any(|class| is_gapped(class))))? {
+            true => Err(PyValueError::new_err("X has missing cells (NaN)")),
+            false => Ok(statistics),
+        }
     }
 
     /// What models of this name are fitted from, of a table whose classes have these names, and remarks about its

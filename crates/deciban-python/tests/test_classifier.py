@@ -253,7 +253,7 @@ def test_labels_of_any_type():
 def test_errors_are_those_of_python():
     with pytest.raises(NotFittedError):
         Classifier().predict(X)
-    with pytest.raises(ValueError, match="no option of model .gaussian"):
+    with pytest.raises(ValueError, match="not an option of model .gaussian"):
         Classifier("gaussian", pseudo_count=1).fit(X, Y)
     with pytest.raises(TypeError, match="colour"):
         Classifier("gaussian", colour="red")

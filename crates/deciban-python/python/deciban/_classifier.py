@@ -932,14 +932,13 @@ class Classifier(Estimator):
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
-        joint = self.model == "gaussian" and self.covariance in (None, "full", "tied")
         levels = self.model not in ("gaussian", "least-squares", "bernoulli", "multinomial")
         cells = InputTags(
             sparse=self.model in SPARSE,
             string=levels,
             categorical=levels,
             # At `fit`: predictions take missing cells from every model.
-            allow_nan=not joint and self.model not in ("multinomial", "least-squares"),
+            allow_nan=self.model not in ("multinomial", "least-squares"),
             positive_only=self.model in ("multinomial", "noisy-or"),
         )
         # Flags and counts are all that these models look at: numbers tell them little.
