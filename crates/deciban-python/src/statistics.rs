@@ -69,7 +69,8 @@ impl Statistics {
             deciban::learn::Statistics::collect(pass, &engine)
         })?;
         let statistics = Statistics(statistics);
-        let is_gapped = |class: &&AnyStatistic| matches!(class, AnyStatistic::Gaussian(GaussianStatistic::Gapped { .. }));
+        let is_gapped =
+            |class: &&AnyStatistic| matches!(class, AnyStatistic::Gaussian(GaussianStatistic::Gapped { .. }));
         match statistics.read(|classes| Ok(classes.iter().any(|class| is_gapped(class))))? {
             true => Err(PyValueError::new_err("X has missing cells (NaN)")),
             false => Ok(statistics),

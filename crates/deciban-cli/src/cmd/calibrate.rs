@@ -94,7 +94,13 @@ impl Calibrate {
                 let score = |batch: &Batch<'_>| {
                     let rows = labelled(batch, model.evidence(batch)?, None)?;
                     let (truth, weights) = (rows.truth().to_vec(), rows.weights().to_vec());
-                    Ok(Piece { evidence: rows.evidence().clone(), truth, weights, folds: Vec::new(), cells: Vec::new() })
+                    Ok(Piece {
+                        evidence: rows.evidence().clone(),
+                        truth,
+                        weights,
+                        folds: Vec::new(),
+                        cells: Vec::new(),
+                    })
                 };
                 let rows = Rescored { engine: &files, classes: classes.len(), score };
                 let map = calibrator.fit_rows(&rows, classes, None)?;

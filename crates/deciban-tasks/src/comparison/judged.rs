@@ -42,8 +42,7 @@ impl Judged {
         let own = application.to_model(model)?.prior;
         let prior = Prior::new(&order.iter().map(|&k| own.probabilities()[k]).collect::<Vec<_>>())?;
         let zero_one = Costs::zero_one(schema.classes());
-        let collected =
-            collect(input, schema.classes(), &own, &zero_one, BUDGET / count, |x| model.evidence(x), None)?;
+        let collected = collect(input, schema.classes(), &own, &zero_one, BUDGET / count, |x| model.evidence(x), None)?;
         let Some(scored) = collected.rows else {
             return Err(Error::Schema("the evidence of all models and rows takes more than 1 GiB: give fewer".into()));
         };

@@ -79,7 +79,7 @@ pub fn gather(input: &impl Input, used: &Use<'_>, columns: &[usize]) -> Result<G
             let some = batch.slice(rows.clone());
             let evidence = used.model.evidence(&some)?;
             let (labels, weights) = (&labels[rows.clone()], weights.map(|w| &w[rows.clone()]));
-            evaluation.observe_evidence(&evidence, used.prior, labels, weights, used.costs)?;
+            evaluation.observe_evidence(&evidence, used.prior, labels, weights, used.costs, &[])?;
             let own = &kept[kept.partition_point(|row| *row < rows.start)..kept.partition_point(|row| *row < rows.end)];
             own.iter().for_each(|row| llrs(evidence.row(row - rows.start), used.prior, &mut llr));
         }

@@ -8,7 +8,9 @@ use super::compare::CrossValidation;
 use super::fitted::{Fits, FoldModels, Scorer, fit};
 use super::score::{Keep, Score};
 use super::sums::Judge;
-use crate::calibrate::{Calibration, Calibrator, HeldScores, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr};
+use crate::calibrate::{
+    Calibration, Calibrator, HeldScores, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr,
+};
 use crate::data::{Batch, Gathered, MISSING, Rows, Tile};
 use crate::decision::Costs;
 use crate::engine::Engine;
