@@ -9,6 +9,7 @@ use deciban::family::categorical::Categorical;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::learn::{Block, Classifier, Count, Generative, GenerativeModel, Learner, Model};
 use deciban::numerics::{Matrix, Random};
+use deciban::transform::Step;
 
 /// Rows of numbers, column by column, with their classes.
 struct Table {
@@ -208,6 +209,25 @@ fn a_column_without_cells_in_a_class_is_an_error_with_a_remedy() {
     (0..60).step_by(2).for_each(|i| table.columns[1][i] = f64::NAN);
     let error = learner(&table, Gaussian::default()).learn(&table.memory()).unwrap_err().to_string();
     assert!(error.contains("`x1` has no cell in class `a`") && error.contains("ignore"), "{error}");
+}
+
+#[test]
+fn components_after_a_projection_keep_its_maps() {
+    let mut random = Random::new(13);
+    let train = crossed(1000, &mut random);
+    let family = Gaussian { steps: vec![Step::Pca(2)], ..Gaussian::default() };
+    let model = learner(&train, family.clone()).components(Count::Fixed(2)).unwrap().learn(&train.memory()).unwrap();
+    // Two principal components of two columns are a rotation: the same densities as without.
+    let plain = learner(&train, Gaussian::default()).components(Count::Fixed(2)).unwrap();
+    let plain = plain.learn(&train.memory()).unwrap();
+    let (a, b) = (model.evidence(&train.batch()).unwrap(), plain.evidence(&train.batch()).unwrap());
+    assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-2));
+    assert_eq!(density(&model).chain().len(), 1);
+    let stored = Model::from_bytes(&Model::Generative(model).to_bytes().unwrap()).unwrap();
+    assert_eq!(stored.evidence(&train.batch()).unwrap().values(), a.values());
+    let gapped = train.with_gaps(0.1, &mut random);
+    let error = learner(&gapped, family).components(Count::Fixed(2)).unwrap().learn(&gapped.memory()).unwrap_err();
+    assert!(error.to_string().contains("the cell is missing"), "{error}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::engine::{Engine, Memory};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Structure};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
+use crate::pass::Pass;
 use crate::posterior::Prior;
 use crate::transform::Step;
 
@@ -69,7 +70,11 @@ fn learn_projected(
         return Ok(None);
     }
     let schema = statistics.schema();
-    let classes = statistics.summary().block(0)?;
+    let begun = |(class, statistic): (usize, AnyStatistic)| {
+        // Where cells are missing, the projection itself names the first.
+        Ok(own.family.begin(&statistic, &schema.classes()[class], &given.names)?.unwrap_or(statistic))
+    };
+    let classes = statistics.summary().block(0)?.into_iter().enumerate().map(begun).collect::<Result<Vec<_>>>()?;
     let classes: Vec<_> = gaussians(&classes).collect();
     let names = Names { columns: &given.names, levels: &[], classes: schema.classes() };
     let (maps, names) = family.maps(&classes, names)?;
@@ -87,9 +92,8 @@ fn learn_projected(
     let plain = Gaussian { steps: Vec::new(), ..family.clone() };
     let block = Block::new((0..columns.len()).collect(), &columns, AnyFamily::Gaussian(plain));
     let inner = learner.clone().with_blocks(vec![block]);
-    let memory = Memory::new(inner_schema, rows)?;
-    let statistics = inner.statistics(&memory)?;
-    let found = learn(&inner, statistics, &memory)?;
+    let kept = Inside { rows: Memory::new(inner_schema, rows)?, engine };
+    let found = learn(&inner, inner.statistics(&kept)?, &kept)?;
     let [FittedBlock { density: AnyDensity::Gaussian(density), .. }] = found.blocks() else { return Ok(None) };
     let density = AnyDensity::Gaussian(density.clone().after(project.maps));
     let block = FittedBlock { block: Block { family: own.family.clone(), ..given.clone() }, density };
@@ -100,6 +104,27 @@ fn learn_projected(
         Some(convergence) => model.with_convergence(convergence.clone()),
         None => model,
     }))
+}
+
+/// Rows in memory that stand for those of an engine, and end with it.
+struct Inside<'a, E> {
+    rows: Memory<'a>,
+    engine: &'a E,
+}
+
+impl<E: Engine> Engine for Inside<'_, E> {
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+        self.check_stop()?;
+        self.rows.run(pass)
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        self.engine.check_stop()
+    }
+
+    fn schema(&self) -> Result<Schema> {
+        self.rows.schema()
+    }
 }
 
 /// The statistics of Gaussians.
