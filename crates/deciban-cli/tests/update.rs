@@ -11,9 +11,9 @@ fn site(number: usize) -> String {
     let row = |i: usize| {
         let n = number * 24 + i;
         let class = ["siamese", "persian", "persian", "manx"][(n * 7 + n / 5) % 4];
-        let class = if number >= 6 && n % 6 == 0 { "sphynx" } else { class };
+        let class = if number >= 6 && n.is_multiple_of(6) { "sphynx" } else { class };
         let fur = ["short", "long", "curly"][(n * n + n / 3) % (if number > 3 { 3 } else { 2 })];
-        let fur = if class == "sphynx" && n % 4 == 0 { "hairless" } else { fur };
+        let fur = if class == "sphynx" && n.is_multiple_of(4) { "hairless" } else { fur };
         let kg = 3.0 + (n * 37 % 41) as f64 / 13.0 + class.len() as f64 / 5.0;
         let visits = n * 5 % 7 + class.len() % 3;
         let words = ["purrs", "sleeps", "eats", "a", "lot", "hunts"];

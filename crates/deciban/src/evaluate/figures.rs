@@ -72,8 +72,9 @@ impl Scored {
 
     /// Adds the rows of another; if one of them knows which are unusual, so must the other, unless it has no rows.
     pub fn merge(&mut self, other: &Scored) -> Result<()> {
-        let known = |side: &Scored| side.rows() == 0 || side.unusual.len() == side.rows();
-        if (!self.unusual.is_empty() || !other.unusual.is_empty()) && !(known(self) && known(other)) {
+        let known = |side: &Scored| side.unusual.len() == side.rows();
+        let agree = self.unusual.is_empty() && other.unusual.is_empty() || known(self) && known(other);
+        if !agree {
             return Err(Error::Shape {
                 what: "rows that are unusual or not".into(),
                 expected: other.rows(),
