@@ -2,7 +2,7 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
+use deciban::learn::options::{ADDITIVE, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
 use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Options, Seen, Statistics};
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, Comparison, CrossValidation, Folds, grid};
@@ -89,7 +89,8 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     };
     let Some(kind) = kind else { return request.search(input) };
     request.options.check(kind)?;
-    if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) {
+    if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) && kind != ADDITIVE
+    {
         return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
     }
     if request.calibrate.is_some() {
@@ -135,7 +136,7 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
         "auto" => kind_of(&statistics),
         name => name,
     };
-    if kind == NOISY_OR || LINEAR.iter().any(|(name, _)| *name == kind) {
+    if kind == NOISY_OR || kind == ADDITIVE || LINEAR.iter().any(|(name, _)| *name == kind) {
         return Err(Error::parameter("model", format!("{kind} learns from rows, not from statistics")));
     }
     if request.calibrate.is_some() {
@@ -269,6 +270,7 @@ impl Learned {
     fn warn(&mut self) {
         let warning = match self.model.plain() {
             Model::Logistic(model) => crate::describe::logistic_warning(model.fit()),
+            Model::Additive(model) => crate::describe::additive::additive_warning(model.fit()),
             Model::NoisyOr(model) => crate::describe::scores::noisy_or_warning(model.fit()),
             Model::Generative(model) => crate::describe::em_warning(model),
             _ => None,

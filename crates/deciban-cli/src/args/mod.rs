@@ -1,5 +1,6 @@
 //! Options that several subcommands share, a file per group of the help.
 
+mod additive;
 mod application;
 mod columns;
 mod folds;
@@ -11,6 +12,7 @@ mod noisy_or;
 mod read;
 mod texts;
 
+pub use additive::AdditiveArgs;
 pub use application::{DecisionArgs, UnusualArgs};
 pub use columns::ColumnArgs;
 pub use folds::FoldArgs;

@@ -15,7 +15,7 @@ use deciban_tasks::{
 };
 use serde_json::json;
 
-use crate::args::{ColumnArgs, GenerativeArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
+use crate::args::{AdditiveArgs, ColumnArgs, GenerativeArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
 use crate::output::{Destination, flags, note, say, tell};
 use crate::progress::Progress;
 
@@ -25,6 +25,7 @@ use crate::progress::Progress;
   deciban fit wine.csv --target Type -o wine.deciban
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
   deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
+  deciban fit adult.csv --target income --model additive -o adult.deciban
   deciban fit symptoms.csv --target fever --model noisy-or --effect yes -o fever.deciban
   deciban fit adult.csv --target income --model naive-bayes --family age=histogram -o adult.deciban
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
@@ -69,6 +70,8 @@ pub struct Fit {
     #[command(flatten)]
     linear: LinearArgs,
     #[command(flatten)]
+    additive: AdditiveArgs,
+    #[command(flatten)]
     noisy_or: NoisyOrArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -80,7 +83,7 @@ impl Fit {
         self.output.iter().try_for_each(|output| output.check(&self.data))?;
         let request = Learning {
             model: self.model.clone(),
-            options: self.noisy_or.put(self.linear.put(self.generative.options()?)),
+            options: self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))),
             prior: self.prior.clone(),
             prior_pseudo_count: self.prior_pseudo_count,
             calibrate: self.calibrate,
@@ -153,6 +156,7 @@ fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
             report["class_rows"] = json!(model.rows());
         }
         Model::Logistic(model) => report["fit"] = json!(model.fit()),
+        Model::Additive(model) => report["fit"] = json!(model.fit()),
         Model::Calibrated(_) => {}
         Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
         Model::LeastSquares(model) => report["r2"] = json!(model.explained()),

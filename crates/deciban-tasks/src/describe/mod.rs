@@ -1,5 +1,6 @@
 //! Models and statistics in words and tables, whatever their families.
 
+pub mod additive;
 pub mod forms;
 pub mod scores;
 
@@ -12,6 +13,7 @@ use deciban::learn::{Classifier, Coefficient, Fit, GenerativeModel, Link, Logist
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
+use self::additive::{additive, additive_json, additive_options};
 use self::scores::{least_squares, noisy_or, noisy_or_options};
 use crate::application::find_class;
 use crate::table::{Table, number, percent};
@@ -145,6 +147,7 @@ pub fn in_short(model: &Model) -> String {
     match model {
         Model::Generative(model) => options(model),
         Model::Logistic(model) => logistic_options(model),
+        Model::Additive(model) => additive_options(model),
         Model::NoisyOr(model) => noisy_or_options(model),
         Model::LeastSquares(_) => "least squares on the classes' indicators".into(),
         Model::Calibrated(model) => {
@@ -159,6 +162,7 @@ pub fn rows(model: &Model) -> f64 {
     match model {
         Model::Generative(model) => model.rows().iter().sum(),
         Model::Logistic(model) => model.fit().weight,
+        Model::Additive(model) => model.fit().weight,
         Model::NoisyOr(model) => model.fit().weight,
         Model::LeastSquares(model) => model.weight(),
         Model::Calibrated(model) => rows(model.model()),
@@ -455,6 +459,7 @@ impl<'a> Description<'a> {
         let mut all = match self.model.plain() {
             Model::Generative(model) => forms::model_json(model)?,
             Model::Logistic(model) => logistic_json(model, self.confidence),
+            Model::Additive(model) => additive_json(model),
             Model::NoisyOr(model) => scores::noisy_or_json(model),
             Model::LeastSquares(model) => scores::least_squares_json(model),
             Model::Calibrated(_) => Value::Null, // What is plain has no calibration.

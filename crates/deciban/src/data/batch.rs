@@ -354,6 +354,16 @@ impl<'a> Batch<'a> {
         &self.columns[column]
     }
 
+    /// The bytes of a column where they lie, if it holds bytes one after the other.
+    pub(crate) fn bytes(&self, column: usize, rows: Range<usize>) -> Option<&'a [u8]> {
+        match self.columns.get(column)? {
+            View::Numbers(Strided { values: Values::U8(bytes), start, stride: 1 }) => {
+                bytes.get(start + rows.start..start + rows.end)
+            }
+            _ => None,
+        }
+    }
+
     /// The rows `range`, borrowed again.
     pub fn slice(&self, range: Range<usize>) -> Batch<'a> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);

@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::learn::{Classifier, LeastSquaresModel, LogisticModel, NoisyOrModel, Term};
 
 /// What stands for the row before any feature is known.
-const BASE: &str = "(average row)";
+pub(super) const BASE: &str = "(average row)";
 
 /// gₖ(z₀) for each class, and the mean slopes from there to z.
-fn slopes(z0: f64, z: f64, g: impl Fn(f64) -> Vec<f64>) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn slopes(z0: f64, z: f64, g: impl Fn(f64) -> Vec<f64>) -> (Vec<f64>, Vec<f64>) {
     let (from, to) = (g(z0), g(z));
     let mut base = from.clone();
     let mut slopes = vec![0.0; from.len()];
@@ -38,7 +38,7 @@ fn entries(terms: &[Term], names: &[String], classes: usize, says: impl Fn(usize
 }
 
 /// The weight of evidence of the average row: gₖ less the log-prior of the training data.
-fn base(name: &str, g: &[f64], model: &impl Classifier) -> Entry {
+pub(super) fn base(name: &str, g: &[f64], model: &impl Classifier) -> Entry {
     let p = model.empirical().probabilities();
     Entry::new(name, "", g.iter().zip(p).map(|(g, p)| g - p.ln()).collect())
 }

@@ -11,7 +11,10 @@
 //! - Linear models (`linear.rs`): each feature's share of the score, times the mean slope of the log
 //!   posterior on the way from the average row (Aumann & Shapley 1974).
 //!
-//! A missing cell says nothing: it is listed, with 0.
+//! - Additive models (`additive.rs`): what each column and each pair says is a cell of its table.
+//!
+//! A missing cell says nothing: it is listed, with 0. Only in additive models, where it is a level of its own, it may
+//! say something.
 //!
 //! For a class a against all others, whose evidence is that of a mixture, each entry is the mean of what
 //! it says for a over each other class j, weighted by wⱼ (Sato 1976, Vartia 1976):
@@ -24,6 +27,7 @@
 //! with Eⱼ the evidence of the row for j and Y its sum over the others, ln(tⱼ/sⱼ) = Eⱼ − ln(Y₁/Y₀), so that
 //! Σ L (Eⱼ − ln(Y₁/Y₀)) = Σ (tⱼ − sⱼ) = 0.
 
+mod additive;
 mod columns;
 mod linear;
 
@@ -204,6 +208,7 @@ pub fn explain_until(model: &Model, x: &Batch<'_>, order: Order, stop: &AtomicBo
     match model {
         Model::Generative(model) => generative(model, x, order, stop),
         Model::Logistic(model) => (0..x.rows()).map(|row| linear::logistic(model, x, row)).collect(),
+        Model::Additive(model) => (0..x.rows()).map(|row| additive::explain(model, x, row)).collect(),
         Model::NoisyOr(model) => (0..x.rows()).map(|row| linear::noisy_or(model, x, row)).collect(),
         Model::Calibrated(model) => calibrated(model, x, order, stop),
         Model::LeastSquares(model) => (0..x.rows()).map(|row| linear::least_squares(model, x, row)).collect(),

@@ -4,6 +4,7 @@
 //! To add a learner: write its file, and add one line to the list of models at the end of this one.
 
 mod about;
+mod additive;
 mod block;
 pub mod blocks;
 mod components;
@@ -21,6 +22,7 @@ mod statistics;
 mod summary;
 
 pub use about::About;
+pub use additive::{Additive, AdditiveFit, AdditiveModel, Encode, Slopes, Tally, TermTable, Tried};
 pub use block::Block;
 pub use blocks::NaiveBayes;
 pub use components::{Components, Count};
@@ -237,6 +239,8 @@ models! {
     "generative" Generative: GenerativeModel,
     /// Posteriors linear in the features.
     "logistic" Logistic: LogisticModel,
+    /// Tables of columns and pairs.
+    "additive" Additive: AdditiveModel,
     /// Causes of an effect.
     "noisy-or" NoisyOr: NoisyOrModel,
     /// Scores by least squares.

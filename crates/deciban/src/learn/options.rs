@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Count, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks};
+use super::{
+    Additive, Block, Count, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks,
+};
 use crate::data::{Column, Profile};
 use crate::error::{Error, Result};
 use crate::family::counts::Unseen;
@@ -18,6 +20,9 @@ pub const GENERATIVE: [&str; 6] = ["gaussian", "naive-bayes", "bernoulli", "mult
 
 /// The models that are linear in their features, and their links.
 pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
+
+/// The model of tables of columns and pairs.
+pub const ADDITIVE: &str = "additive";
 
 /// The model of causes and an effect.
 pub const NOISY_OR: &str = "noisy-or";
@@ -51,6 +56,8 @@ const BINS: Group = &["bins"];
 const WORDS: Group = &["min_count", "vocabulary"];
 const COMPLEMENT: Group = &["complement"];
 const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
+const DECAY: Group = &["weight_decay"];
+const PAIRS: Group = &["pairs", "pair_decay"];
 const EFFECT: Group = &["effect"];
 /// How texts become words: of the reader, not of the learner.
 pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
@@ -69,6 +76,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
     ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
     ("probit", &[WEIGHTS, FOLDS, TEXTS]),
     ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
+    (ADDITIVE, &[DECAY, PAIRS, FOLDS]),
     (NOISY_OR, &[EFFECT, FOLDS, PSEUDO_COUNT, TEXTS]),
     (LEAST_SQUARES, &[FOLDS]),
 ];
@@ -77,7 +85,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
 const SHAPING: Group = &["covariance", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];
 
 /// Of several models that take the given options, the first of these.
-const CHOSEN: [&str; 5] = ["gaussian", "multinomial", "naive-bayes", "logistic", NOISY_OR];
+const CHOSEN: [&str; 6] = ["gaussian", "multinomial", "naive-bayes", "logistic", ADDITIVE, NOISY_OR];
 
 /// The models that take an option which not all take.
 pub fn takers(option: &str) -> Vec<&'static str> {
@@ -135,7 +143,7 @@ pub struct Options {
     pub vocabulary: Option<usize>,
     /// Weights from the other classes' words.
     pub complement: bool,
-    /// L2 penalty: adds ½·E·‖w‖² to the loss; 1 by default.
+    /// L2 penalty: adds ½·E·‖w‖² to the loss; 1 by default, and chosen by cross-validation for additive models.
     pub weight_decay: Option<f64>,
     /// How weights are found.
     pub solver: Solver,
@@ -143,6 +151,10 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Weights are penalised per unit of a column.
     pub no_standardise: bool,
+    /// The most pairs of columns with a table of their own.
+    pub pairs: Option<usize>,
+    /// What a squared cell of such a table costs, in rows; chosen by folds unless given.
+    pub pair_decay: Option<f64>,
     /// The class that columns may cause.
     pub effect: Option<String>,
 }
@@ -177,6 +189,8 @@ impl Default for Options {
             solver: Solver::default(),
             rate: None,
             no_standardise: false,
+            pairs: None,
+            pair_decay: None,
             effect: None,
         }
     }
@@ -282,6 +296,7 @@ impl Options {
         let linear = LINEAR.iter().find(|(name, _)| *name == model);
         match (linear, model) {
             (Some((_, link)), _) => Ok(Recipe::Logistic(self.logistic(*link))),
+            (_, ADDITIVE) => Ok(Recipe::Additive(self.additive())),
             (_, NOISY_OR) => Ok(Recipe::NoisyOr(self.noisy_or())),
             (_, LEAST_SQUARES) => Ok(Recipe::LeastSquares(LeastSquares)),
             _ => self.generative(model, columns, seen).map(Recipe::Generative),
@@ -353,6 +368,12 @@ impl Options {
         let descent = Descent { rate: self.rate, seed: self.seed, ..Descent::default() };
         let (weight_decay, standardise) = (self.weight_decay.unwrap_or(1.0), !self.no_standardise);
         Logistic { link, weight_decay, solver: self.solver, standardise, descent, ..Logistic::default() }
+    }
+
+    /// The learner of tables of columns and pairs.
+    pub fn additive(&self) -> Additive {
+        let Options { weight_decay, pairs, pair_decay, folds, seed, .. } = *self;
+        Additive { weight_decay, pairs, pair_decay, folds, seed, ..Additive::default() }
     }
 
     /// The learner of causes; pseudo-counts are rows of each cause alone, without effect, that hold its

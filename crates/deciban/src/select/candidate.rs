@@ -4,8 +4,8 @@ use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
-use crate::learn::options::{GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
-use crate::learn::{Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
+use crate::learn::options::{ADDITIVE, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
+use crate::learn::{Additive, Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
 use crate::transform::Binning;
 
 /// A model to be tried.
@@ -26,6 +26,8 @@ pub enum Recipe {
     Generative(Generative),
     /// By passes of its own.
     Logistic(Logistic),
+    /// Steps and pairs, by passes of its own.
+    Additive(Additive),
     /// By passes of its own, with weights that are at least 0.
     NoisyOr(NoisyOr),
     /// From the moments of all rows, in a pass of its own.
@@ -45,6 +47,7 @@ impl Recipe {
                 // Every link is in the list.
                 LINEAR.iter().find(|(_, link)| *link == learner.link).map_or("logistic", |(name, _)| name)
             }
+            Recipe::Additive(_) => ADDITIVE,
             Recipe::NoisyOr(_) => NOISY_OR,
             Recipe::LeastSquares(_) => LEAST_SQUARES,
         }
@@ -79,6 +82,11 @@ impl Candidate {
             Model::Logistic(model) => {
                 let (link, weight_decay) = (model.link(), model.fit().weight_decay);
                 Recipe::Logistic(Logistic { link, weight_decay, solver: model.fit().solver, ..Logistic::default() })
+            }
+            Model::Additive(model) => {
+                let (fit, pairs) = (model.fit(), Some(model.pairs()));
+                let (weight_decay, pair_decay) = (Some(fit.weight_decay), fit.pair_decay);
+                Recipe::Additive(Additive { weight_decay, pairs, pair_decay, ..Additive::default() })
             }
             Model::NoisyOr(model) => {
                 let (effect, pseudo_count) = (Some(model.effect().to_string()), model.fit().pseudo_count);
@@ -146,6 +154,7 @@ impl Candidate {
         match &self.recipe {
             Recipe::Generative(learner) => learner.learn(engine).map(Model::Generative),
             Recipe::Logistic(learner) => learner.learn(engine).map(Model::Logistic),
+            Recipe::Additive(learner) => learner.learn(engine).map(Model::Additive),
             Recipe::NoisyOr(learner) => learner.learn(engine).map(Model::NoisyOr),
             Recipe::LeastSquares(learner) => learner.learn(engine).map(Model::LeastSquares),
         }

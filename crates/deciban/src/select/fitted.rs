@@ -34,6 +34,12 @@ pub struct FoldModels {
 }
 
 impl FoldModels {
+    /// Models that were learned without the fold, by passes of their own.
+    pub(crate) fn of_models(classes: Vec<usize>, prior: Prior, models: Vec<Model>) -> Self {
+        let candidates = models.into_iter().map(|model| Scorer::Model(Box::new(model))).collect();
+        FoldModels { classes, prior, blocks: Vec::new(), candidates, banks: Vec::new() }
+    }
+
     /// Drops all candidates but these, and the blocks that only others use.
     pub(super) fn keep(&mut self, living: &[usize]) {
         let mut places = vec![None; self.blocks.len()];

@@ -354,7 +354,7 @@ impl Pairs {
 }
 
 /// Scores become probabilities; returns the loss and the least margin.
-fn softmax(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
+pub fn softmax(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
     let (rows, classes) = (z.rows(), z.width());
     let mut own = vec![0.0; rows];
     let mut other = vec![f64::NEG_INFINITY; rows];
@@ -391,7 +391,7 @@ fn softmax(z: &mut Tile, labels: &[u32], weights: &[f64]) -> (f64, f64) {
 }
 
 /// Probabilities become w(p − [label]).
-fn softmax_residuals(p: &mut Tile, labels: &[u32], weights: &[f64]) {
+pub fn softmax_residuals(p: &mut Tile, labels: &[u32], weights: &[f64]) {
     for k in 0..p.width() {
         for ((p, &label), w) in p.column_mut(k).iter_mut().zip(labels).zip(weights) {
             *p = w * (*p - f64::from(label as usize == k));

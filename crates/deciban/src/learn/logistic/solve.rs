@@ -277,7 +277,17 @@ impl Metric {
 /// and now and then.
 pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limits: Limits) -> Result<Solution> {
     // Weights without a Hessian need a long memory, which costs little beside a pass over the rows.
-    const MEMORY: usize = 50;
+    lbfgs_remembering(50, objective, theta, start, limits)
+}
+
+/// The same with the latest `memory` steps.
+pub fn lbfgs_remembering(
+    memory: usize,
+    objective: &impl Objective,
+    theta: Vec<f64>,
+    start: Curvature,
+    limits: Limits,
+) -> Result<Solution> {
     let mut walk = Walk::start(objective, theta, start, limits)?;
     let mut metric = Metric::of(&walk.point);
     let mut pairs: std::collections::VecDeque<(Vec<f64>, Vec<f64>, f64)> = Default::default();
@@ -327,7 +337,7 @@ pub fn lbfgs(objective: &impl Objective, theta: Vec<f64>, start: Curvature, limi
         let sy = dot(&s, &y);
         if sy > 1e-14 * length(&y) * length(&s) {
             pairs.push_back((s, y, 1.0 / sy));
-            if pairs.len() > MEMORY {
+            if pairs.len() > memory {
                 pairs.pop_front();
             }
         }
