@@ -43,8 +43,8 @@ class Classifier(Estimator):
     ----------
     model : str, default "auto"
         "auto" compares a few models by cross-validation and learns the best. Otherwise one of "gaussian",
-        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit", "cloglog", "noisy-or",
-        "least-squares".
+        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit", "cloglog", "additive",
+        "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
         classes that it does not name share the rest as in the training data.
@@ -107,14 +107,19 @@ class Classifier(Estimator):
     complement : bool, default False
         Multinomial: weights from the words of the other classes (complement naive Bayes).
     weight_decay : float, optional
-        L2 penalty E of linear models: adds E/2 times the sum of squared weights to the loss; 1 by default. The
-        intercept is not penalised.
+        L2 penalty E of linear models: adds E/2 times the sum of squared weights to the loss; 1 by default, and
+        chosen by cross-validation for additive models. The intercept is not penalised.
     solver : {"auto", "newton", "lbfgs", "gradient", "sgd"}, optional
         How the weights of linear models are found.
     rate : float, optional
         The first step of stochastic gradient descent.
     no_standardise : bool, default False
         Penalises weights per unit of a column, not per standard deviation.
+    pairs : int, optional
+        Additive: the most pairs of columns with a table; 0 for none. By default up to 60 (100 where all columns are
+        categories), if cross-validation finds them better than none.
+    pair_decay : float, optional
+        Additive: L2 penalty of the tables of pairs; chosen by cross-validation by default.
     effect : label, optional
         Noisy-or: the class that the columns may cause; the second by default.
     ngrams : str, int or tuple, optional
@@ -196,6 +201,8 @@ class Classifier(Estimator):
         solver=None,
         rate=None,
         no_standardise=False,
+        pairs=None,
+        pair_decay=None,
         effect=None,
         ngrams=None,
         characters=False,
@@ -244,6 +251,8 @@ class Classifier(Estimator):
         self.solver = solver
         self.rate = rate
         self.no_standardise = no_standardise
+        self.pairs = pairs
+        self.pair_decay = pair_decay
         self.effect = effect
         self.ngrams = ngrams
         self.characters = characters

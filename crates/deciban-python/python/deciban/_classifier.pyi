@@ -58,6 +58,8 @@ class Classifier:
     solver: str | None
     rate: float | None
     no_standardise: bool
+    pairs: int | None
+    pair_decay: float | None
     effect: Any
     ngrams: str | int | tuple[int, int] | None
     characters: bool
@@ -115,6 +117,8 @@ class Classifier:
         solver: str | None = None,
         rate: float | None = None,
         no_standardise: bool = False,
+        pairs: int | None = None,
+        pair_decay: float | None = None,
         effect: Any = None,
         ngrams: str | int | tuple[int, int] | None = None,
         characters: bool = False,
