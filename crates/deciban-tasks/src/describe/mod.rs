@@ -475,6 +475,7 @@ impl<'a> Description<'a> {
         self.calibrated(match self.model.plain() {
             Model::Generative(generative) => model(generative),
             Model::Logistic(linear) => logistic(linear, self.confidence),
+            Model::Additive(tables) => additive(tables),
             Model::NoisyOr(causes) => noisy_or(causes),
             Model::LeastSquares(scores) => least_squares(scores),
             Model::Calibrated(_) => String::new(), // What is plain has no calibration.
