@@ -77,10 +77,6 @@ impl Statistic for CodedRows {
         self.weights.extend_from_slice(&other.weights);
         Ok(())
     }
-
-    fn remove(&mut self, _: &Self) -> Result<()> {
-        Err(Error::Cancellation("rows that were kept cannot be taken back: code the other rows anew".into()))
-    }
 }
 
 impl Stored for Encode {

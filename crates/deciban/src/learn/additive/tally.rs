@@ -101,14 +101,6 @@ impl Statistic for Tallies {
         }
         Ok(())
     }
-
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("terms of removed counts", self.counts.len(), other.counts.len())?;
-        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a -= b);
-        }
-        Ok(())
-    }
 }
 
 impl Stored for Tally {
