@@ -41,10 +41,15 @@ const LEAST_WEIGHT: f64 = 1.0;
 
 /// The model of `learner`, whose first pass left `statistics`.
 pub(super) fn learn(learner: &Generative, statistics: Statistics, engine: &impl Engine) -> Result<GenerativeModel> {
-    if let Some(model) = learn_projected(learner, &statistics, engine)? {
-        return Ok(model);
+    match learn_projected(learner, &statistics, engine)? {
+        Some(model) => Ok(model),
+        None => learn_plain(learner, &statistics, engine),
     }
-    let climb = Climb { learner, statistics: &statistics, schema: statistics.schema(), engine };
+}
+
+/// The same, from the rows of the engine as they are.
+fn learn_plain(learner: &Generative, statistics: &Statistics, engine: &impl Engine) -> Result<GenerativeModel> {
+    let climb = Climb { learner, statistics, schema: statistics.schema(), engine };
     let count = match learner.components {
         Count::Fixed(count) => count,
         Count::Auto => climb.best_count()?,
@@ -93,7 +98,7 @@ fn learn_projected(
     let block = Block::new((0..columns.len()).collect(), &columns, AnyFamily::Gaussian(plain));
     let inner = learner.clone().with_blocks(vec![block]);
     let kept = Inside { rows: Memory::new(inner_schema, rows)?, engine };
-    let found = learn(&inner, inner.statistics(&kept)?, &kept)?;
+    let found = learn_plain(&inner, &inner.statistics(&kept)?, &kept)?;
     let [FittedBlock { density: AnyDensity::Gaussian(density), .. }] = found.blocks() else { return Ok(None) };
     let density = AnyDensity::Gaussian(density.clone().after(project.maps));
     let block = FittedBlock { block: Block { family: own.family.clone(), ..given.clone() }, density };
