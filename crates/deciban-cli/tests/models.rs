@@ -354,7 +354,7 @@ fn options_of_another_model_are_refused() {
     let cases: [(&str, &[&str], &str); 9] = [
         ("gaussian", &["--family", "x=gamma"], "naive-bayes"),
         ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree"),
-        ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog"),
+        ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog, additive"),
         ("tree", &["--covariance", "tied"], "gaussian, naive-bayes"),
         ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog, noisy-or"),
         ("bernoulli", &["--complement"], "naive-bayes, multinomial"),

@@ -328,7 +328,7 @@ class Classifier(Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
         table, labels, frame = self._table(X, y, sample_weight, self._model)
-        return self._changed(table, labels)
+        return self._with_rows(table, labels)
 
     def update(self, X, y, sample_weight=None):
         """Learns more labelled rows: the model becomes that of all rows together, to rounding.
@@ -357,7 +357,7 @@ class Classifier(Estimator):
         ['white']
         """
         table, labels, _ = self._table(X, y, sample_weight, self._fitted())
-        return self._changed(table, labels)
+        return self._with_rows(table, labels)
 
     def merge(self, other):
         """Adds the rows behind another classifier of the same columns and options.
@@ -407,7 +407,7 @@ class Classifier(Estimator):
         if y is None:
             raise TypeError("forget: give the labels of the rows as y")
         table, labels, _ = self._table(X, y, sample_weight, mine)
-        return self._changed(table, labels, forget=True)
+        return self._with_rows(table, labels, forget=True)
 
     @available_if(_adds_rows)
     def collect(self, X, y, sample_weight=None):
@@ -1051,7 +1051,7 @@ class Classifier(Estimator):
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         return self
 
-    def _changed(self, table, labels, forget=False):
+    def _with_rows(self, table, labels, forget=False):
         """Rows are learned, or forgotten."""
         with _progress.watch(self.progress, "forgetting" if forget else "learning") as report:
             model = self._model.with_rows(table, list(labels), forget, self.n_jobs, report)
