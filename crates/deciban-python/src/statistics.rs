@@ -71,7 +71,7 @@ impl Statistics {
         let statistics = Statistics(statistics);
         let is_gapped =
             |class: &&AnyStatistic| matches!(class, AnyStatistic::Gaussian(GaussianStatistic::Gapped { .. }));
-        match statistics.read(|classes| Ok(classes.iter().any(|class| is_gapped(class))))? {
+        match statistics.read(|classes| Ok(classes.iter().any(is_gapped)))? {
             true => Err(PyValueError::new_err("X has missing cells (NaN)")),
             false => Ok(statistics),
         }

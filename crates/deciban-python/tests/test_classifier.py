@@ -135,7 +135,7 @@ def test_rows_add_and_subtract(name):
     assert_allclose(a.forget(b).evidence(table), expected, rtol=1e-6, atol=1e-8)
     with pytest.raises(AttributeError, match="keeps no statistics"):
         Classifier("logistic").fit(table, Y).partial_fit(table, Y)
-    with pytest.raises(ValueError, match="no statistics"):
+    with pytest.raises(ValueError, match="not kept statistics"):
         Classifier("logistic").fit(table, Y).merge(whole)
 
 

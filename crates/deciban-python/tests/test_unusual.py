@@ -53,7 +53,7 @@ def test_ranks_of_a_gaussian_are_tails_of_chi_squared():
     assert_allclose(model.rank(new, prior=[1, 0]), tail, atol=0.015)
     decided = model.decide([[0.0], [30.0]], none_of_these=0.01)
     assert decided.tolist() == ["ham", "none of these"]
-    with pytest.raises(ValueError, match="none_of_these: 2.0 is not a share above 0 and below 1"):
+    with pytest.raises(ValueError, match="none_of_these: 2 is not a share above 0 and below 1"):
         model.decide(new, none_of_these=2)
     found = model.evaluate(x, y, none_of_these=0.05)
     assert found.details["actions"] == ["ham", "spam", "none of these"]
