@@ -150,6 +150,9 @@ impl Parsed {
     /// What remains to be done once all cells are there: text is checked once per level, and
     /// one-hot columns become class codes.
     pub fn finish(mut self, plan: &Plan) -> Self {
+        if plan.allow_absent {
+            self.fill_absent(plan);
+        }
         let mut broken = Vec::new();
         for (cells, slot) in self.cells.iter().zip(&plan.slots) {
             let Cells::Codes { codes, levels } = cells else { continue };
@@ -167,6 +170,21 @@ impl Parsed {
             self.join_one_hot(plan);
         }
         self
+    }
+
+    /// The features that the input lacks are missing in every row.
+    fn fill_absent(&mut self, plan: &Plan) {
+        for slot in 0..plan.features.len() {
+            let is_absent = match &self.cells[slot] {
+                Cells::Numbers(numbers) => numbers.is_empty(),
+                Cells::Codes { codes, .. } => codes.is_empty(),
+                Cells::Texts(texts) => texts.is_empty(),
+                Cells::Kept(_) | Cells::Words(_) | Cells::Bytes { .. } => false,
+            };
+            if is_absent {
+                (0..self.rows).for_each(|_| self.push_missing(slot));
+            }
+        }
     }
 
     /// Makes words of texts, by the vocabulary so far.

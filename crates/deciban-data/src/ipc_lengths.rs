@@ -3,7 +3,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use arrow_ipc::{Block, root_as_footer, root_as_message};
+use arrow_ipc::{Block, Message, RecordBatch, root_as_footer, root_as_message};
 
 /// Before the length of a message, since format version 5.
 const CONTINUES: [u8; 4] = [0xff; 4];
@@ -32,6 +32,40 @@ fn fits(block: &Block, size: u64) -> bool {
 
 /// The messages of a stream, each of which must end within it.
 pub(crate) fn check_stream(file: &mut (impl Read + Seek)) -> Result<(), String> {
+    each_message(file, |_| {})
+}
+
+/// What an Arrow stream says of itself, before its cells are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArrowSize {
+    /// How many columns it has.
+    pub columns: usize,
+    /// How many rows all batches promise. Columns without cells take no bytes, so they may be any number.
+    pub rows: u64,
+    /// Whether cells are compressed inside of batches, so that they take more memory than bytes.
+    pub compressed: bool,
+}
+
+impl ArrowSize {
+    /// Looks at the messages of a stream.
+    pub fn of_stream(bytes: &[u8]) -> Result<Self, String> {
+        let mut size = ArrowSize::default();
+        let mut look = |batch: RecordBatch<'_>| {
+            size.rows = size.rows.saturating_add(u64::try_from(batch.length()).unwrap_or(u64::MAX));
+            size.compressed |= batch.compression().is_some();
+        };
+        let mut columns = 0;
+        each_message(&mut std::io::Cursor::new(bytes), |message| {
+            columns += message.header_as_schema().and_then(|schema| schema.fields()).map_or(0, |fields| fields.len());
+            message.header_as_record_batch().into_iter().for_each(&mut look);
+            message.header_as_dictionary_batch().and_then(|batch| batch.data()).into_iter().for_each(&mut look);
+        })?;
+        Ok(ArrowSize { columns, ..size })
+    }
+}
+
+/// Hands over the messages of a stream, each of which must end within it.
+fn each_message(file: &mut (impl Read + Seek), mut visit: impl FnMut(Message<'_>)) -> Result<(), String> {
     let size = file.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
     let mut at = 0;
     while at + 4 <= size {
@@ -49,11 +83,12 @@ pub(crate) fn check_stream(file: &mut (impl Read + Seek)) -> Result<(), String> 
         if u64::from(length) > size.saturating_sub(at) {
             return Err("a message is longer than the stream".into());
         }
-        let message = read(file, at, length.into())?;
-        let message = root_as_message(&message).map_err(|e| e.to_string())?;
+        let bytes = read(file, at, length.into())?;
+        let message = root_as_message(&bytes).map_err(|e| e.to_string())?;
         let body = u64::try_from(message.bodyLength()).ok();
         let end = body.and_then(|body| (at + u64::from(length)).checked_add(body));
         at = end.filter(|end| *end <= size).ok_or("a batch is longer than the stream")?;
+        visit(message);
     }
     Ok(())
 }

@@ -74,6 +74,9 @@ impl Plan {
                 true => Some(slot.position),
                 false => places.get(&slot.name).copied(),
             };
+            if position.is_none() && self.allow_absent && i < self.features.len() {
+                continue;
+            }
             let position = position.ok_or_else(|| {
                 refuse(format!(
                     "there is no column `{}`, which the first file has; the columns are {}",

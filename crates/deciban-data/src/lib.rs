@@ -92,6 +92,7 @@ mod text;
 mod words;
 
 pub use files::{Files, Part, peek_columns};
+pub use ipc_lengths::ArrowSize;
 pub use memory::{Cells, Known, kind_of, read};
 pub use oddity::{OddSort, Oddity};
 pub use options::{Format, Options, Target, Vocabulary};

@@ -151,6 +151,9 @@ pub struct Options {
     pub unknown_classes: bool,
     /// Whether rows that name their columns may name some that a model does not have.
     pub allow_unknown: bool,
+    /// Whether a table may lack columns of a model: their cells are then missing. Such a table may have no other
+    /// columns than those of the model, since one of them may be a misspelled one.
+    pub allow_absent: bool,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
     /// Each file is one text, the only cell of a row, in a column of this name.
@@ -183,6 +186,7 @@ impl Default for Options {
             keep_file: false,
             unknown_classes: false,
             allow_unknown: false,
+            allow_absent: false,
             unlabelled: false,
             documents: None,
             tokeniser: Tokeniser::default(),

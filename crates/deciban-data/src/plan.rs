@@ -91,6 +91,8 @@ pub(crate) struct Plan {
     pub others: Others,
     /// Whether errors name rows, not lines: the rows do not come from a file.
     pub by_row: bool,
+    /// Whether the input may lack features, whose cells are then missing.
+    pub allow_absent: bool,
 }
 
 impl Plan {
@@ -170,15 +172,17 @@ impl Plan {
         plan.others = Others::Ignored;
         let positions = positions(sample, options, schema)?;
         for (column, position) in schema.columns().iter().zip(positions) {
-            if let Guess::Unsupported(what) = &sample.guesses[position] {
+            let guess = sample.guesses.get(position).unwrap_or(&Guess::Number);
+            if let Guess::Unsupported(what) = guess {
                 return Err(sample.unsupported(&column.name, what));
             }
             let is_code = !matches!(column.kind, Kind::Number | Kind::Count);
             let why = ": the model knows this column as numbers".into();
-            let slot = plan.add(&sample.names[position], position, is_code, why);
+            let name = sample.names.get(position).unwrap_or(&column.name);
+            let slot = plan.add(name, position, is_code, why);
             plan.slots[slot].is_known = true;
             // Where the first rows are not all numbers, dates may be, whatever else is among them.
-            let may_be_days = column.is_numeric() && sample.guesses[position] != Guess::Number;
+            let may_be_days = column.is_numeric() && *guess != Guess::Number;
             let is_date = *schema.spelling().written(&column.name) == Written::Date;
             plan.slots[slot].dates = (is_date || may_be_days).then_some(Dates::Days);
             if column.kind == Kind::Text {
@@ -234,8 +238,8 @@ impl Plan {
         let (missing, notation) = (options.missing(), options.notation()?);
         let vocabulary = options.vocabulary.clone();
         vocabulary.check()?;
-        let (raw, positional) = (sample.names.clone(), sample.positional);
-        Ok(Plan { missing, notation, vocabulary, raw, positional, ..Plan::default() })
+        let (raw, positional, allow_absent) = (sample.names.clone(), sample.positional, options.allow_absent);
+        Ok(Plan { missing, notation, vocabulary, raw, positional, allow_absent, ..Plan::default() })
     }
 
     fn add(&mut self, name: &str, position: usize, is_code: bool, why_number: String) -> usize {
@@ -329,11 +333,32 @@ fn option_of(kind: Kind) -> &'static str {
 }
 
 /// The schema's columns in the sample: by name, or by place where columns have no names and the
-/// generated ones do not fit.
+/// generated ones do not fit. Those that may be absent have places behind all others.
 fn positions(sample: &Sample, options: &Options, schema: &Schema) -> Result<Vec<usize>> {
     let found: Vec<Option<usize>> = schema.columns().iter().map(|column| sample.position(&column.name)).collect();
     if let Some(all) = found.iter().copied().collect::<Option<Vec<usize>>>() {
         return Ok(all);
+    }
+    if !sample.positional && options.allow_absent && found.iter().any(Option::is_some) {
+        let is_known = |name: &&String| {
+            let name = name.as_str();
+            sample.position(name).is_none()
+                || name == schema.target()
+                || schema.columns().iter().any(|column| column.name == name)
+                || taken(options).contains(&name)
+        };
+        if let Some(stranger) = sample.names.iter().find(|name| !is_known(name)) {
+            let columns = schema.columns().iter();
+            let absent: Vec<String> =
+                columns.map(|c| c.name.clone()).filter(|name| sample.position(name).is_none()).collect();
+            return Err(sample.refuse(format!(
+                "the input has a column `{stranger}` that the model does not have, and lacks {}: correct the name, or \
+                 leave the column out",
+                list(&absent)
+            )));
+        }
+        let mut free = sample.names.len()..;
+        return Ok(found.into_iter().map(|place| place.or_else(|| free.next()).unwrap_or(usize::MAX)).collect());
     }
     if !sample.positional {
         let absent: Vec<String> =

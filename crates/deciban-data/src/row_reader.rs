@@ -1,6 +1,6 @@
 //! [`RowReader`]: what reading rows for a model needs, prepared once.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
@@ -177,6 +177,35 @@ impl RowReader {
                 self.gather(&plan, parsed.into_iter().map(Ok))
             }
         }
+    }
+
+    /// Rows that come as a stream of CSV or JSON, which is read once, in bounded memory. Errors name rows, not lines.
+    ///
+    /// ```
+    /// use deciban::data::Schema;
+    /// use deciban_data::{Format, Options, RowReader};
+    /// let schema = Schema::numbers(&["height", "weight"], "sex", &["f", "m"])?;
+    /// let reader = RowReader::new(&schema, Options { allow_absent: true, ..Options::default() })?;
+    /// let (csv, json) = ("weight\n80.5\n71\n", "{\"weight\": 80.5}\n{\"weight\": 71}\n");
+    /// for (format, text) in [(Format::Csv, csv), (Format::Json, json)] {
+    ///     let rows = reader.stream(format, Box::new(text.as_bytes()))?;
+    ///     let mut count = 0;
+    ///     rows.map_in_order(|batch| Ok(batch.rows()), |rows| Ok(count += rows))?;
+    ///     assert_eq!(count, 2);
+    /// }
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn stream(&self, format: Format, bytes: Box<dyn Read + Send>) -> Result<Files> {
+        let mut options = self.options.clone();
+        options.format = Some(format);
+        let name = if format == Format::Json { JSON } else { CSV };
+        let sources = vec![Source::stream(name, bytes)];
+        let plan = match format {
+            Format::Json => self.plan.clone(),
+            _ => Plan::of_schema(&sample_or_header(&sources, &options)?, &options, &self.schema)?,
+        };
+        let input = Input { sources, options, plan: Plan { by_row: true, ..plan } };
+        Files::new(input, self.names.clone(), Some(self.schema.spelling().clone()))
     }
 
     /// Files of any format, all of whose rows are kept in memory.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use deciban::Result;
 use deciban::data::{Batch, Column, MISSING, Schema, UNSEEN};
+use deciban::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -148,6 +148,47 @@ impl Rows {
     pub(crate) fn finish(self, names: &Names, features: &[Column]) -> Self {
         let (unseen, warnings) = (names.unseen(features), names.warnings(features));
         Rows { unseen, unknown: names.unknown.clone(), warnings, ..self }
+    }
+
+    /// The first row over again, with each of `values` in `column`: numbers, or codes of levels, NaN being missing. A
+    /// text cannot be varied, and stays as it is. This is what a map of two columns is made of.
+    ///
+    /// ```
+    /// use deciban::data::Schema;
+    /// use deciban_data::Rows;
+    /// let schema = Schema::numbers(&["height", "weight"], "sex", &["f", "m"])?;
+    /// let case = Rows::from_json(&schema, r#"{"weight": 80.5, "height": 180}"#)?;
+    /// let map = case.varied(&[(0, &[150.0, 150.0, 190.0]), (1, &[50.0, 90.0, f64::NAN])])?;
+    /// assert_eq!(map.len(), 3);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    pub fn varied(&self, columns: &[(usize, &[f64])]) -> Result<Rows> {
+        let rows = columns.first().map_or(0, |(_, values)| values.len());
+        columns.iter().try_for_each(|(_, values)| Error::check_shape("values of a column", rows, values.len()))?;
+        if self.rows == 0 {
+            return Err(Error::Usage("there is no row to vary".into()));
+        }
+        let code = |x: &f64| if x.is_nan() { MISSING } else { *x as u32 };
+        let cells = |(place, cells): (usize, &Cells)| {
+            let given = columns.iter().find(|(column, _)| *column == place).map(|(_, values)| *values);
+            match (cells, given) {
+                (Cells::Numbers(_), Some(values)) => Cells::Numbers(values.to_vec()),
+                (Cells::Numbers(numbers), None) => Cells::Numbers(vec![numbers[0]; rows]),
+                (Cells::Codes(_), Some(values)) => Cells::Codes(values.iter().map(code).collect()),
+                (Cells::Codes(codes), None) => Cells::Codes(vec![codes[0]; rows]),
+                (Cells::Words(words), _) => Cells::Words(words.repeated(rows)),
+            }
+        };
+        Ok(Rows {
+            rows,
+            columns: self.columns.iter().enumerate().map(cells).collect(),
+            labels: None,
+            weights: None,
+            kept: Vec::new(),
+            unseen: self.unseen.clone(),
+            unknown: Vec::new(),
+            warnings: self.warnings.clone(),
+        })
     }
 
     /// How many rows there are.

@@ -88,8 +88,12 @@ impl Source {
 
     /// Bytes in memory, which errors call `name`.
     pub fn in_memory(name: &str, bytes: Vec<u8>) -> Self {
-        let place = Place::Once(Once::new(Box::new(io::Cursor::new(bytes))));
-        Source { in_memory: true, ..Source::new(name.into(), place) }
+        Source::stream(name, Box::new(io::Cursor::new(bytes)))
+    }
+
+    /// Bytes that come from somewhere else, once; errors call them `name`, and name their rows.
+    pub fn stream(name: &str, bytes: Bytes) -> Self {
+        Source { in_memory: true, ..Source::new(name.into(), Place::Once(Once::new(bytes))) }
     }
 
     fn at(path: PathBuf) -> Self {

@@ -26,6 +26,11 @@ impl Texts {
         self.ends.push(self.bytes.len());
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// The text of a row.
     pub fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
@@ -109,6 +114,18 @@ impl Words {
         self.indices.extend_from_slice(&others.indices);
         self.counts.extend_from_slice(&others.counts);
         self.offsets.extend(others.offsets[1..].iter().map(|end| start + end));
+    }
+
+    /// The first row, so many times; it is settled.
+    pub(crate) fn repeated(&self, rows: usize) -> Words {
+        let first = 0..self.offsets.get(1).copied().unwrap_or(0);
+        let mut words = Words::none();
+        for _ in 0..rows {
+            words.indices.extend_from_slice(&self.indices[first.clone()]);
+            words.counts.extend_from_slice(&self.counts[first.clone()]);
+            words.offsets.push(words.indices.len());
+        }
+        words
     }
 
     /// How many words there are, before they are [settled](Words::settle).

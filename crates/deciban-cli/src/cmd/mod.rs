@@ -15,6 +15,7 @@ mod merge;
 mod plot;
 mod predict;
 mod sample;
+mod serve;
 mod stats;
 mod update;
 
@@ -36,6 +37,7 @@ pub enum Command {
     Explain(explain::Explain),
     Inspect(inspect::Inspect),
     Sample(sample::Sample),
+    Serve(serve::Serve),
     Stats(stats::Stats),
     Merge(merge::Merge),
     Update(update::Update),
@@ -58,6 +60,7 @@ impl Command {
             Command::Explain(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Sample(command) => command.run(),
+            Command::Serve(command) => command.run(),
             Command::Stats(command) => command.run(),
             Command::Merge(command) => command.run(),
             Command::Update(command) => command.run(),

@@ -5,16 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deciban::evaluate::Usual;
-use deciban::evidence::decibans;
 use deciban::learn::{Classifier, Model};
 use deciban::output::Pending;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
-use deciban_tasks::numbers::number;
-use deciban_tasks::table::exact;
-use deciban_tasks::{PriorChoice, Terms, unseen, usual_rows};
-use serde_json::{Map, Value, json};
+use deciban_tasks::{Form, PriorChoice, Shown, unseen};
 
 use super::adapt_prior::AdaptArgs;
 use crate::args::{DecisionArgs, ReadArgs, UnusualArgs};
@@ -66,22 +61,6 @@ pub struct Predict {
     read: ReadArgs,
 }
 
-/// What is printed for each row, settled once.
-struct Form {
-    model: Model,
-    terms: Terms,
-    evidence: bool,
-    density: bool,
-    /// What rows are compared with, where it is told how usual they are.
-    usual: Option<Usual>,
-    json: bool,
-    names: Vec<String>,
-    /// Whether each row is a text of its own, with the name of its file.
-    documents: bool,
-    /// How many columns are carried through.
-    kept: usize,
-}
-
 impl Predict {
     pub fn run(self) -> Result<()> {
         let inputs = || self.data.iter().map(Path::new).chain([self.model.as_path()]);
@@ -92,7 +71,18 @@ impl Predict {
         if self.adapt_prior {
             files.make_rereadable()?;
         }
-        let form = self.form(model, &mut files)?;
+        let documents = files.documents()?.is_some();
+        let form = self.form(&model, documents, &mut files)?;
+        let rows = |part: &Part<'_>| {
+            let front = |row| {
+                let file = documents.then(|| Cow::from(part.file(row)));
+                file.into_iter().chain((0..self.keep.len()).map(|place| part.kept(place, row))).collect()
+            };
+            match self.json {
+                true => form.json(&model, part.batch(), front),
+                false => form.csv(&model, part.batch(), front),
+            }
+        };
         let _progress = Progress::watch(&mut files, "predicting");
         let target = self.output.as_ref().map_or("standard output".into(), Destination::to_string);
         // The kind alone: the system's word may name the temporary file.
@@ -100,18 +90,12 @@ impl Predict {
         let mut undefined = 0;
         let mut write_all = |out: &mut dyn Write| -> Result<()> {
             // Not before the first rows: if these fail, nothing is printed that looks like an answer.
-            let mut header = match form.json {
-                true => String::new(),
-                false => form.names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(",") + "\n",
-            };
-            files.map_parts_in_order(
-                |part| form.rows(part),
-                |(text, zero_over_zero)| {
-                    undefined += zero_over_zero;
-                    let text = std::mem::take(&mut header) + &text;
-                    out.write_all(text.as_bytes()).map_err(failed)
-                },
-            )?;
+            let mut header = if self.json { String::new() } else { form.header() };
+            files.map_parts_in_order(rows, |(text, zero_over_zero)| {
+                undefined += zero_over_zero;
+                let text = std::mem::take(&mut header) + &text;
+                out.write_all(text.as_bytes()).map_err(failed)
+            })?;
             out.write_all(header.as_bytes()).and_then(|()| out.flush()).map_err(failed)
         };
         match self.output.as_ref().and_then(Destination::path) {
@@ -132,38 +116,16 @@ impl Predict {
         Ok(())
     }
 
-    fn form(&self, model: Model, files: &mut Files) -> Result<Form> {
-        let unusual = if self.unusual.is_given() { Some("none_of_these") } else { None };
-        let asked = unusual.or(self.density.then_some("density"));
-        if let (Some(option), false) = (asked, matches!(model.plain(), Model::Generative(_))) {
-            let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
-            return Err(Error::parameter(option, message));
-        }
-        let schema = model.schema();
-        let documents = files.documents()?.is_some();
-        let mut names: Vec<String> =
-            documents.then(|| "file".to_string()).into_iter().chain(self.keep.clone()).collect();
-        names.push("decision".into());
-        names.extend(schema.classes().iter().map(|c| format!("p({c})")));
-        if self.evidence {
-            names.extend(schema.classes().iter().map(|c| format!("evidence({c})")));
-        }
-        if self.density {
-            names.extend(["log p(x)", "rank"].map(String::from));
-        }
-        if self.decision.has_costs() {
-            names.push("risk".into());
-        }
+    fn form(&self, model: &Model, documents: bool, files: &mut Files) -> Result<Form> {
+        let file = documents.then(|| "file".to_string());
+        let front = file.into_iter().chain(self.keep.clone()).collect();
         let mut application = self.unusual.put(self.decision.application()?);
         if self.adapt_prior {
-            application.prior = self.adapted(&model, files)?;
+            application.prior = self.adapted(model, files)?;
         } else if self.adapt.labelled.is_some() {
             return Err(Error::parameter("labelled", "it is for §adapt_prior"));
         }
-        let terms = application.to_model(&model)?;
-        let usual = asked.map(|_| usual_rows(&model, &terms)).transpose()?;
-        let (evidence, density, json, kept) = (self.evidence, self.density, self.json, self.keep.len());
-        Ok(Form { terms, evidence, density, usual, json, names, documents, kept, model })
+        Form::new(model, &application, &Shown { evidence: self.evidence, density: self.density, front })
     }
 
     /// The shares of the classes among the rows.
@@ -177,61 +139,5 @@ impl Predict {
         tell(&adapted.remarks);
         note!("{}", adapted.text().trim_end());
         Ok(PriorChoice::Listed(adapted.prior()?.probabilities().to_vec()))
-    }
-}
-
-impl Form {
-    /// The text of some rows, and how many of them have no posterior.
-    fn rows(&self, part: &Part<'_>) -> Result<(String, usize)> {
-        let evidence = self.model.evidence(part.batch())?;
-        let Terms { prior, costs, has_costs, .. } = &self.terms;
-        let posterior = evidence.posterior(prior);
-        let ranks = match &self.usual {
-            Some(usual) => usual.look(&self.model, part.batch())?,
-            None => Vec::new(),
-        };
-        let decisions = posterior.decide_unless(costs, &self.terms.unusual(&ranks));
-        let mut text = String::with_capacity(decisions.len() * 24 * self.names.len());
-        for (row, decision) in decisions.iter().enumerate() {
-            let action = decision.action.map(|a| costs.actions()[a].as_str());
-            let mut numbers = posterior.row(row);
-            if self.evidence {
-                numbers.extend((0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))));
-            }
-            if self.density {
-                numbers.extend([ranks[row].log_density, ranks[row].rank]);
-            }
-            numbers.extend(has_costs.then_some(decision.risk));
-            let file = self.documents.then(|| Cow::from(part.file(row)));
-            let kept = file.into_iter().chain((0..self.kept).map(|place| part.kept(place, row)));
-            if self.json {
-                let values = kept.map(|cell| json!(cell)).chain([json!(action)]).chain(numbers.into_iter().map(number));
-                let object: Map<String, Value> = self.names.iter().cloned().zip(values).collect();
-                text += &Value::Object(object).to_string();
-            } else {
-                for cell in kept {
-                    text += &quoted(&cell);
-                    text.push(',');
-                }
-                text += &quoted(action.unwrap_or_default());
-                for x in numbers {
-                    text.push(',');
-                    if !x.is_nan() {
-                        text += &exact(x);
-                    }
-                }
-            }
-            text.push('\n');
-        }
-        // A row that is none of the classes has its decision.
-        Ok((text, decisions.iter().filter(|decision| decision.action.is_none()).count()))
-    }
-}
-
-/// A CSV field.
-pub fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_string(),
     }
 }

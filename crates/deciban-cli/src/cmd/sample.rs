@@ -9,9 +9,8 @@ use deciban::learn::{Classifier, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 
-use crate::cmd::predict::quoted;
 use deciban_tasks::table::exact;
-use deciban_tasks::{PriorChoice, find_class};
+use deciban_tasks::{PriorChoice, find_class, quoted};
 
 /// Draw new labelled rows from a generative model, as CSV
 #[derive(Args)]
