@@ -75,6 +75,39 @@ fn civil(year: i32, month: i32, day: i32) -> i32 {
     146_097 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// A number of days as a date, `2024-05-01`, with the time of day where it has one; `None` outside of the years that
+/// have four digits.
+///
+/// ```
+/// use deciban_data::date_text;
+/// assert_eq!(date_text(19844.0).as_deref(), Some("2024-05-01"));
+/// assert_eq!(date_text(-0.25).as_deref(), Some("1969-12-31T18:00:00"));
+/// assert_eq!(date_text(1e9), None);
+/// ```
+pub fn date_text(days: f64) -> Option<String> {
+    // To the second; what is left of it is lost.
+    let seconds = (days * 86400.0).round();
+    if !(-6.3e10..2.6e11).contains(&seconds) {
+        return None;
+    }
+    let (day, second) = ((seconds / 86400.0).floor() as i64, seconds.rem_euclid(86400.0) as u32);
+    let (year, month, date) = of_civil(day);
+    let text = (1..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{date:02}"))?;
+    let [hour, minute] = [second / 3600, second / 60 % 60];
+    Some(if second == 0 { text } else { format!("{text}T{hour:02}:{minute:02}:{:02}", second % 60) })
+}
+
+/// Year, month and day of a number of days since 1970-01-01: undoes [`civil`].
+fn of_civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (400 * era + year + i64::from(month <= 2), month, of_year - (153 * from_march + 2) / 5 + 1)
+}
+
 /// Whether a text looks like a date with the year last: `01/05/2024`, `1.5.24`, `5-1-2024`.
 pub(crate) fn is_local(text: &[u8]) -> bool {
     let Some(separator) = text.iter().find(|c| matches!(c, b'/' | b'.' | b'-')) else { return false };
@@ -115,6 +148,19 @@ mod tests {
         for (text, expected) in known {
             assert_eq!(days(text.as_bytes()), Some(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn days_are_dates() {
+        // Every day of a few centuries, and back.
+        for day in -200_000..200_000 {
+            let text = date_text(f64::from(day)).unwrap();
+            assert_eq!(days(text.as_bytes()), Some(f64::from(day)), "{text}");
+        }
+        for time in [0.25, 19844.250_25, -1.5] {
+            assert_eq!(days(date_text(time).unwrap().as_bytes()), Some(time));
+        }
+        assert!([f64::NAN, f64::INFINITY, -1e7, 3e6].iter().all(|days| date_text(*days).is_none()));
     }
 
     #[test]

@@ -91,6 +91,7 @@ mod table;
 mod text;
 mod words;
 
+pub use date::date_text;
 pub use files::{Files, Part, peek_columns};
 pub use ipc_lengths::ArrowSize;
 pub use memory::{Cells, Known, kind_of, read};

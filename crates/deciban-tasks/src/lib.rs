@@ -6,6 +6,7 @@
 
 mod adapt;
 mod application;
+mod card;
 pub mod comparison;
 pub mod crossed;
 pub mod describe;
@@ -15,21 +16,26 @@ mod form;
 mod input;
 mod learn;
 pub mod ledger;
+mod map;
 pub mod numbers;
 mod predict;
 mod receipt;
 mod remarks;
+mod sample;
 pub mod scored;
 mod source;
 pub mod table;
 
 pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
+pub use card::{Card, ColumnCard};
 pub use evaluation::{Evaluated, Evaluating, Target, evaluate, evaluate_scores, unseen};
 pub use form::{Form, Shown, quoted};
 pub use input::{Counted, Input};
 pub use learn::{Learned, Learning, collect, learn, learn_from_statistics};
+pub use map::{CaseMap, MapAxis, Mapping, Span};
 pub use predict::{Prediction, Predictor, predictions, usual_rows};
 pub use receipt::{ClassRows, Levels, Receipt};
 pub use remarks::{Look, Remark, Weight};
+pub use sample::{Sampling, cell, sample};
 pub use source::{Change, Kept, Source, check_keeps};

@@ -13,6 +13,7 @@ use deciban_data::{Options, RowReader, Rows};
 use serde::Serialize;
 
 use crate::application::{Application, Terms};
+use crate::form::{Form, Shown, check_densities};
 use crate::ledger::{Between, Explaining, Ledger};
 use crate::numbers;
 
@@ -70,7 +71,12 @@ pub struct Prediction {
 impl Predictor {
     /// Prepares a model.
     pub fn new(model: Model) -> Result<Self> {
-        let reader = RowReader::new(model.schema(), Options::default())?;
+        Predictor::with_options(model, Options::default())
+    }
+
+    /// Prepares a model whose rows are read with these options.
+    pub fn with_options(model: Model, options: Options) -> Result<Self> {
+        let reader = RowReader::new(model.schema(), options)?;
         Ok(Predictor { model, reader, usual: Mutex::default() })
     }
 
@@ -91,9 +97,27 @@ impl Predictor {
 
     /// Decides about rows.
     pub fn predict(&self, rows: &Rows, to: &Application) -> Result<Vec<Prediction>> {
-        let terms = to.to_model(&self.model)?;
-        let usual = terms.none_of_these.map(|_| self.usual(&terms)).transpose()?;
-        predictions(&self.model, &rows.batch()?, &terms, usual.as_deref())
+        self.predict_under(rows, &to.to_model(&self.model)?)
+    }
+
+    /// The same for who has settled the terms of an application before.
+    pub fn predict_under(&self, rows: &Rows, terms: &Terms) -> Result<Vec<Prediction>> {
+        if terms.none_of_these.is_some() {
+            check_densities(&self.model, "none_of_these")?;
+        }
+        let usual = terms.none_of_these.map(|_| self.usual(terms)).transpose()?;
+        predictions(&self.model, &rows.batch()?, terms, usual.as_deref())
+    }
+
+    /// How predictions about many rows are written as lines.
+    pub fn form(&self, to: &Application, shown: &Shown) -> Result<Form> {
+        Form::with_usual(&self.model, to, shown, |terms| self.usual(terms))
+    }
+
+    /// How usual rows are, compared with rows of the model under the prior of an application.
+    pub fn ranks(&self, rows: &Rows, to: &Application) -> Result<Vec<HowUsual>> {
+        check_densities(&self.model, "density")?;
+        self.usual(&to.to_model(&self.model)?)?.look(&self.model, &rows.batch()?)
     }
 
     /// Rows of the model under a prior, drawn once for each prior in a row.

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::data::{Column, Value};
 use deciban::learn::{Classifier, Model};
-use deciban::numerics::Random;
 use deciban::{Error, Result};
 
 use deciban_tasks::table::exact;
-use deciban_tasks::{PriorChoice, find_class, quoted};
+use deciban_tasks::{PriorChoice, Sampling, quoted, sample};
 
 /// Draw new labelled rows from a generative model, as CSV
 #[derive(Args)]
@@ -37,28 +36,22 @@ pub struct Sample {
 impl Sample {
     pub fn run(self) -> Result<()> {
         let model = Model::load(&self.model)?;
-        // A calibration changes what rows say, not how they come about.
-        let Model::Generative(generative) = model.plain() else {
-            let message = "this model knows classes given rows, not rows given classes: fit a generative one";
-            return Err(Error::parameter("sample", message));
-        };
         let schema = model.schema();
-        let prior = self.prior.clone().unwrap_or_default().resolve(schema, model.prior(), model.empirical())?;
-        let class = self.class.as_ref().map(|name| find_class(schema, name, "class")).transpose()?;
-        let mut random = Random::new(self.seed);
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let failed = |e| Error::io("standard output", e);
         let mut names: Vec<String> = schema.names().iter().map(|name| quoted(name)).collect();
         names.push(quoted(schema.target()));
-        writeln!(out, "{}", names.join(",")).map_err(failed)?;
-        for _ in 0..self.number {
-            let class = class.unwrap_or_else(|| random.pick(prior.probabilities()));
-            let row = generative.sample(class, &mut random)?;
+        // With the first row: a request that cannot be met prints nothing.
+        let mut header = names.join(",") + "\n";
+        let request =
+            Sampling { number: self.number, class: self.class, prior: self.prior.unwrap_or_default(), seed: self.seed };
+        sample(&model, &request, |class, row| {
             let mut cells: Vec<String> =
                 row.iter().zip(schema.columns()).map(|(value, column)| cell(value, column)).collect();
             cells.push(quoted(&schema.classes()[class]));
-            writeln!(out, "{}", cells.join(",")).map_err(failed)?;
-        }
+            writeln!(out, "{}{}", std::mem::take(&mut header), cells.join(",")).map_err(failed)
+        })?;
+        out.write_all(header.as_bytes()).map_err(failed)?;
         out.flush().map_err(failed)
     }
 }

@@ -282,7 +282,7 @@ pub fn posterior(gathered: &Gathered, used: &Use<'_>, plane: &Plane, class: usiz
 }
 
 /// Means and covariances of two columns, where the model has them in the units of the data.
-fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
+pub(crate) fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
     let Model::Generative(model) = model.plain() else { return Vec::new() };
     // The block and the place in it of a column.
     let find = |column: usize| {

@@ -10,6 +10,7 @@ mod report;
 mod thin;
 
 pub use errors::{bayes_error, confusion, det, reliability, roc};
+pub(crate) use features::ellipses;
 pub use features::{Plane, densities, densities_of, posterior, regions, telling, telling_words};
 pub use gather::{Gathered, gather};
 pub use learning::learning_curve;

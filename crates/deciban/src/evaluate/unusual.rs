@@ -24,6 +24,9 @@ use crate::posterior::Prior;
 /// How many rows are drawn, unless told otherwise.
 pub const DRAWN: usize = 10_000;
 
+/// Ranks are kept of rows that lack cells in so many ways.
+const KEPT: usize = 64;
+
 /// Rows drawn at once.
 const CHUNK: usize = 256;
 
@@ -148,7 +151,13 @@ impl Usual {
             Some(f64::min(*sum, 1.0))
         });
         let ranks = Arc::new(Ranks { up_to: up_to.collect(), log_densities: all.iter().map(|(x, _)| *x).collect() });
-        lock().insert(missing, ranks.clone());
+        let mut known = lock();
+        if known.len() >= KEPT {
+            // Who asks for ever other cells must not fill the memory of a service.
+            known.clear();
+        }
+        known.insert(missing, ranks.clone());
+        drop(known);
         Ok(ranks)
     }
 }
