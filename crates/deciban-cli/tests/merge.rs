@@ -70,12 +70,13 @@ fn what_nobody_has_any_more_goes_by_name_too() {
         "fur,kg,text,cat\nhairless,3.1,zzyzx purrs,sphynx\nshort,3.3,zzyzx eats,sphynx\nhairless,4.4,sleeps,persian\n";
     folder.write("a.csv", a);
     folder.write("b.csv", b);
-    let models: [&[&str]; 6] = [
+    let models: [&[&str]; 7] = [
         &["--model", "naive-bayes", "--text", "text"],
         &["--model", "bernoulli", "--text", "text", "--columns", "text"],
         &["--model", "multinomial", "--text", "text", "--columns", "text"],
         &["--model", "table", "--columns", "fur"],
         &["--model", "tree", "--columns", "fur"],
+        &["--model", "a1de", "--columns", "fur"],
         &["--model", "naive-bayes", "--columns", "fur,kg", "--folds", "3"],
     ];
     for model in models {

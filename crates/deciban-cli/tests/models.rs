@@ -6,13 +6,14 @@ use std::collections::HashMap;
 
 use common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
-const MODELS: [(&str, &[&str]); 11] = [
+const MODELS: [(&str, &[&str]); 12] = [
     ("gaussian", &["--columns", "weight,age"]),
     ("naive-bayes", &["--text", "note"]),
     ("bernoulli", &["--ignore", "fur,indoor", "--text", "note"]),
     ("multinomial", &["--ignore", "fur,indoor", "--text", "note"]),
     ("table", &["--ignore", "note"]),
     ("tree", &["--ignore", "note"]),
+    ("a1de", &["--ignore", "note"]),
     ("logistic", &["--text", "note"]),
     ("probit", &["--text", "note"]),
     ("cloglog", &["--text", "note"]),
@@ -186,6 +187,11 @@ fn an_unseen_level_has_the_share_of_one_without_rows_or_is_refused() {
         folder.write("missing.csv", "x\n?\n");
         all_close(&evidence(&folder, "missing.csv", "a"), &[0.0]);
     }
+    // To A1DE an unseen level is a missing cell.
+    folder.ok(&["fit", "t.csv", "-t", "t", "--model", "a1de", "-o", "m.deciban"]);
+    all_close(&evidence(&folder, "new.csv", "a"), &[0.0]);
+    folder.ok(&["fit", "t.csv", "-t", "t", "--model", "a1de", "--refuse-unseen", "-o", "m.deciban"]);
+    assert!(folder.fails(&["predict", "m.deciban", "new.csv"]).starts_with("new.csv:2: column `x`"));
 }
 
 #[test]
@@ -210,13 +216,13 @@ fn bins_by_hand() {
     let [low, middle, high] = [[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]].map(|[a, b]| ((a + 1.0) / 6.0) / ((b + 1.0) / 7.0));
     all_close(&evidence(&folder, "new.csv", "a"), &[low, low, middle, middle, high, high].map(decibans));
     for (bad, told) in [("x", "`x`"), ("x=3,two", "`x=3,two`"), ("x=6,3", "ascend"), ("y=3", "no column `y`")] {
-        for model in ["naive-bayes", "table", "tree"] {
+        for model in ["naive-bayes", "table", "tree", "a1de"] {
             let message = folder.fails(&["fit", "t.csv", "-t", "t", "--model", model, "--bins", bad]);
             assert!(message.starts_with("--bins: ") && message.contains(told), "{bad}: {message}");
         }
     }
     // One column is a table, and a tree, of its bins.
-    for model in ["table", "tree"] {
+    for model in ["table", "tree", "a1de"] {
         folder.ok(&["fit", "t.csv", "-t", "t", "--model", model, "--bins", "x=3,6", "-o", "m.deciban"]);
         all_close(&evidence(&folder, "new.csv", "a"), &[low, low, middle, middle, high, high].map(decibans));
         folder.ok(&["stats", "t.csv", "-t", "t", "--model", model, "--bins", "x=3,6", "-o", "t.stats"]);
@@ -651,7 +657,7 @@ fn separable_classes_are_told() {
 fn classes_stand_in_ascending_order() {
     let folder = Folder::new();
     folder.write("t.csv", "x,c,t\n1,u,10\n2,v,9\n3,u,2\n5,v,10\n4,u,9\n7,v,2\n");
-    for model in ["naive-bayes", "table", "tree", "logistic", "gaussian", "bernoulli", "multinomial"] {
+    for model in ["naive-bayes", "table", "tree", "a1de", "logistic", "gaussian", "bernoulli", "multinomial"] {
         let options: &[&str] =
             if ["gaussian", "bernoulli", "multinomial"].contains(&model) { &["--ignore", "c"] } else { &[] };
         folder.ok(&[&["fit", "t.csv", "-t", "t", "--model", model, "-o", "m.deciban"], options].concat());
@@ -723,7 +729,8 @@ fn what_was_merged_can_be_forgotten() {
     folder.write("pets.csv", &pets);
     for (model, options) in MODELS.into_iter().filter(|(model, _)| !is_discriminative(model)) {
         // Bins of numbers belong to a statistics file: those of two files need not be the same.
-        let options = if ["table", "tree"].contains(&model) { &["--columns", "fur,indoor"][..] } else { options };
+        let options =
+            if ["table", "tree", "a1de"].contains(&model) { &["--columns", "fur,indoor"][..] } else { options };
         for part in ["a", "b"] {
             let (data, stats) = (format!("{part}.csv"), format!("{part}.stats"));
             folder.ok(&[&["stats", &data, "-t", "pet", "--model", model, "-o", &stats], options].concat());

@@ -36,7 +36,7 @@ fn sites() -> Folder {
     folder
 }
 
-const MODELS: [&[&str]; 12] = [
+const MODELS: [&[&str]; 13] = [
     &["--model", "gaussian", "--columns", "kg,visits"],
     &["--model", "gaussian", "--columns", "kg,visits", "--covariance", "tied", "--prior", "uniform"],
     &["--model", "gaussian", "--columns", "kg,visits", "--standardise", "--shrinkage", "auto", "--folds", "3"],
@@ -48,6 +48,7 @@ const MODELS: [&[&str]; 12] = [
     &["--model", "multinomial", "--text", "note", "--columns", "note", "--min-count", "2"],
     &["--model", "table", "--columns", "fur"],
     &["--model", "tree", "--columns", "fur"],
+    &["--model", "a1de", "--columns", "fur"],
     &["--model", "least-squares", "--columns", "kg,visits"],
 ];
 

@@ -26,6 +26,7 @@ MODELS = [
     lambda: Classifier("bernoulli"),
     lambda: Classifier("multinomial"),
     lambda: Classifier("tree"),
+    lambda: Classifier("a1de"),
     lambda: Classifier("table"),
     lambda: Classifier("logistic"),
     lambda: Classifier("least-squares"),

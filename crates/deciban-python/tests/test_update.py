@@ -34,6 +34,7 @@ FIRST, LAST = slice(0, 200), slice(200, N)
         {"model": "gaussian", "ignore": "job"},
         {"model": "gaussian", "ignore": "job", "shrinkage": "auto", "standardise": True},
         {"model": "tree", "ignore": ["a", "n"]},
+        {"model": "a1de", "ignore": ["a", "n"]},
         {"model": "least-squares", "ignore": "job"},
     ],
 )

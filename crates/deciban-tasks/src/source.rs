@@ -84,7 +84,7 @@ impl Source {
     pub fn new(request: &Learning, learned: &Learned) -> Option<Self> {
         let statistics = learned.statistics.clone()?;
         let mut options = request.options.clone();
-        if matches!(learned.kind.as_str(), "table" | "tree") {
+        if matches!(learned.kind.as_str(), "table" | "tree" | "a1de") {
             // They are in the statistics.
             options.bins.clear();
         }

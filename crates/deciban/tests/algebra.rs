@@ -311,6 +311,7 @@ fn learners() -> Vec<(String, Generative, bool)> {
         single("categorical", named("categorical"), &[0, 1]),
         single("table", named("table"), &[0, 1]),
         single("tree", named("tree"), &[0, 1]),
+        single("a1de", named("a1de"), &[0, 1]),
         single("bernoulli", named("bernoulli"), &[4]),
         single("bernoulli above 1", threshold, &[4]),
         single("multinomial", named("multinomial"), &[4]),

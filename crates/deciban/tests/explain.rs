@@ -226,6 +226,7 @@ fn mixed_tables_with_missing_and_unseen_cells() {
             (categories.clone(), "categorical"),
             (categories.clone(), "table"),
             (categories.clone(), "tree"),
+            (categories.clone(), "a1de"),
         ];
         let mut models = Vec::new();
         let complete = Mixed::new(false);
@@ -237,9 +238,11 @@ fn mixed_tables_with_missing_and_unseen_cells() {
         let families = vec![("c".to_string(), AnyFamily::named("gamma").unwrap())];
         let bayes = NaiveBayes { pseudo_count: 1.0, families, ..NaiveBayes::default() };
         models.push(("naive Bayes".into(), table.learn(bayes.blocks(&columns).unwrap())));
-        let tree = AnyFamily::named("tree").unwrap().with_pseudo_count(1.0);
-        let binned = Generative::of_blocks(blocks::together(&columns, &tree).unwrap()).discretise(Binning::Mdl);
-        models.push(("tree of bins".into(), Model::Generative(table.learner(binned))));
+        for name in ["tree", "a1de"] {
+            let family = AnyFamily::named(name).unwrap().with_pseudo_count(1.0);
+            let binned = Generative::of_blocks(blocks::together(&columns, &family).unwrap()).discretise(Binning::Mdl);
+            models.push((format!("{name} of bins"), Model::Generative(table.learner(binned))));
+        }
         let diagonal = Gaussian { covariance: Structure::Diagonal, ..Gaussian::default() };
         let block = Block::new(vec![0, 1, 2], &columns, AnyFamily::Gaussian(diagonal));
         models.push((
@@ -277,7 +280,7 @@ fn a_full_gaussian_marginalises_missing_cells() {
 fn impossible_classes_are_told_as_such() {
     let table = Mixed::new(false);
     let columns = table.schema.columns().to_vec();
-    for name in ["categorical", "table", "tree"] {
+    for name in ["categorical", "table", "tree", "a1de"] {
         let family = AnyFamily::named(name).unwrap().with_pseudo_count(0.0);
         // Class z never has the level that only a few rows have.
         let mut sparse = Mixed::new(false);

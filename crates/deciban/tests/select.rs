@@ -619,8 +619,8 @@ fn candidates_suit_the_columns() {
         kinds
     };
     let numbers = names(&[Column::number("x"), Column::number("y")]);
-    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "logistic", "least-squares"]);
-    assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "logistic"]);
+    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "a1de", "logistic", "least-squares"]);
+    assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "a1de", "logistic"]);
     assert_eq!(names(&[column("t", Kind::Text)]), ["naive-bayes", "bernoulli", "multinomial", "logistic"]);
     let text = Columns(vec![column("t", Kind::Text)]);
     let error = grid::candidates(&text, &["gaussain".into()]).unwrap_err().to_string();

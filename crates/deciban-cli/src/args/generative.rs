@@ -22,7 +22,7 @@ pub struct GenerativeArgs {
     /// naive-bayes: another family for a column, or for all numbers: gamma, log-normal, histogram, auto, ...
     #[arg(long, value_name = "[COLUMN=]FAMILY", value_delimiter = ',')]
     family: Vec<String>,
-    /// naive-bayes, table, tree: cut points of a number, as COLUMN=400,800,1200; otherwise they are found
+    /// naive-bayes, table, tree, a1de: cut points of a number, as COLUMN=400,800,1200; otherwise they are found
     #[arg(long, value_name = "COLUMN=CUTS")]
     bins: Vec<String>,
     /// Leave out words that occur in fewer rows; 0 keeps also those that no row has

@@ -16,7 +16,7 @@ __all__ = ["Classifier", "NotFittedError"]
 
 
 #: The models that are fitted from statistics, which add up.
-GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree")
+GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de")
 
 
 #: The models that take sparse matrices, whose cells are counts.
@@ -43,7 +43,7 @@ class Classifier(Estimator):
     ----------
     model : str, default "auto"
         "auto" compares a few models by cross-validation and learns the best. Otherwise one of "gaussian",
-        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "logistic", "probit", "cloglog", "additive",
+        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "logistic", "probit", "cloglog", "additive",
         "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
@@ -99,7 +99,7 @@ class Classifier(Estimator):
     family : str or dict, optional
         The family of all numbers, or of columns by name, in naive Bayes: "gamma", "log-normal", "histogram", "auto", ...
     bins : dict, optional
-        Cut points of numbers by column, for naive Bayes, tables and trees.
+        Cut points of numbers by column, for naive Bayes, tables, trees and A1DE.
     min_count : float, optional
         Words that occur in fewer rows are left out.
     vocabulary : int, optional

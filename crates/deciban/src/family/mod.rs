@@ -5,6 +5,7 @@
 //! the list at the end of this file.
 
 mod assignment;
+pub mod a1de;
 pub mod auto;
 pub mod bernoulli;
 pub mod categorical;
@@ -18,6 +19,7 @@ pub mod histogram;
 pub mod log_normal;
 pub mod multinomial;
 pub mod normal;
+pub mod pairs;
 pub mod poisson;
 pub mod table;
 #[cfg(test)]
@@ -449,6 +451,7 @@ families! {
     "bernoulli" Bernoulli: bernoulli::Bernoulli,
     "table" Table: table::Table,
     "tree" Tree: tree::Tree,
+    "a1de" A1de: a1de::A1de,
     "multinomial" Multinomial: multinomial::Multinomial,
     "poisson" Poisson: poisson::Poisson,
     "exponential" Exponential: exponential::Exponential,

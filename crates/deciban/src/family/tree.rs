@@ -1,8 +1,7 @@
 //! Tree family: tree-augmented naive Bayes (Friedman, Geiger & Goldszmidt 1997). Besides the class,
 //! each column of categories but the first depends on one other column, its parent.
 //!
-//! Statistic: n(x_i) per column, and n(x_i, x_j) for each pair of columns from the rows that have
-//! both cells (available cases). Merge: weights add.
+//! Statistic: counts of levels and of pairs of levels (`pairs.rs`).
 //!
 //! I(X_i; X_j | C) = Σ_c Σ_ab n_c(a,b)/N · ln [ n_c(a,b) N_c / (n_c(a) n_c(b)) ], from pair tables
 //! and their margins; the parents are the maximum spanning tree of it (Prim), rooted at the first
@@ -22,18 +21,14 @@ use serde::{Deserialize, Serialize};
 
 use super::categorical::log_probabilities_of;
 use super::counts::{
-    Ragged, Unseen, add, check_pseudo_count, differences, level_name, levels_in, log_probabilities, mark,
-    nothing_to_estimate, refuse_unseen, relevel, renumbered,
+    Unseen, check_pseudo_count, level_name, log_probabilities, mark, nothing_to_estimate, refuse_unseen,
 };
+use super::pairs::{PairCounts, all_pairs, check_pair_cells, place};
 use super::{Density, Family, Names, Parameters};
 use crate::data::{Cells, Column, MISSING, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
-use crate::statistic::{Retract, Statistic};
-
-/// Pair tables of more cells in all (128 MB a class) are refused.
-const MOST_PAIR_CELLS: usize = 1 << 24;
 
 /// The tree family with its hyper-parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,132 +46,6 @@ pub struct Tree {
 impl Default for Tree {
     fn default() -> Self {
         Tree { pseudo_count: 1.0, back_off: None, unseen: Unseen::Share }
-    }
-}
-
-/// The weight of each level and of each pair of levels.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairCounts {
-    /// n(x_i) per column; its length is the number of levels so far.
-    singles: Ragged,
-    /// n(x_i, x_j) for i < j, in the order (0,1), (0,2), …, (1,2), …; row after row of L_i × L_j.
-    pairs: Ragged,
-}
-
-impl PairCounts {
-    fn empty(width: usize) -> Self {
-        let pairs = width * width.saturating_sub(1) / 2;
-        PairCounts { singles: Ragged(vec![Vec::new(); width]), pairs: Ragged(vec![Vec::new(); pairs]) }
-    }
-
-    fn width(&self) -> usize {
-        self.singles.0.len()
-    }
-
-    fn levels(&self) -> Vec<usize> {
-        self.singles.0.iter().map(Vec::len).collect()
-    }
-
-    /// Makes room for more levels: pair tables get a new layout.
-    fn grow(&mut self, levels: &[usize]) {
-        let old = self.levels();
-        let new: Vec<usize> = old.iter().zip(levels).map(|(&a, &b)| a.max(b)).collect();
-        if old == new {
-            return;
-        }
-        for (p, (i, j)) in all_pairs(old.len()).enumerate() {
-            if (old[i], old[j]) != (new[i], new[j]) {
-                let mut table = vec![0.0; new[i] * new[j]];
-                for (to, from) in table.chunks_exact_mut(new[j].max(1)).zip(self.pairs.0[p].chunks_exact(old[j].max(1)))
-                {
-                    to[..old[j]].copy_from_slice(from);
-                }
-                self.pairs.0[p] = table;
-            }
-        }
-        self.singles.0.iter_mut().zip(&new).for_each(|(n, &levels)| n.resize(levels, 0.0));
-    }
-
-    fn grown(&self, levels: &[usize]) -> PairCounts {
-        let mut grown = self.clone();
-        grown.grow(levels);
-        grown
-    }
-
-    /// n(x_i = a, x_j = b) for any i ≠ j.
-    fn pair(&self, i: usize, j: usize, a: usize, b: usize) -> f64 {
-        match i < j {
-            true => self.pairs.0[place(i, j, self.width())][a * self.singles.0[j].len() + b],
-            false => self.pair(j, i, b, a),
-        }
-    }
-}
-
-/// The pairs i < j of columns, in the order of the tables.
-fn all_pairs(width: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..width).flat_map(move |i| (i + 1..width).map(move |j| (i, j)))
-}
-
-/// The place of pair i < j in that order.
-fn place(i: usize, j: usize, width: usize) -> usize {
-    i * (2 * width - i - 1) / 2 + j - i - 1
-}
-
-/// n(a, b) ← n(a, b) + Σ wᵢ [xᵢ = (a, b)]; codes beyond the levels are missing.
-fn count_pairs(table: &mut [f64], levels: (usize, usize), a: &[u32], b: &[u32], weights: Option<&[f64]>) {
-    let mut add = |a: u32, b: u32, w: f64| {
-        let (a, b) = (a as usize, b as usize);
-        if a < levels.0 && b < levels.1 {
-            table[a * levels.1 + b] += w;
-        }
-    };
-    match weights {
-        None => a.iter().zip(b).for_each(|(&a, &b)| add(a, b, 1.0)),
-        Some(weights) => a.iter().zip(b).zip(weights).for_each(|((&a, &b), &w)| add(a, b, w)),
-    }
-}
-
-impl Statistic for PairCounts {
-    fn merge(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("columns of the merged pair counts", self.width(), other.width())?;
-        self.grow(&other.levels());
-        let other = other.grown(&self.levels());
-        self.singles.0.iter_mut().zip(&other.singles.0).for_each(|(a, b)| add(a, b));
-        self.pairs.0.iter_mut().zip(&other.pairs.0).for_each(|(a, b)| add(a, b));
-        Ok(())
-    }
-}
-
-impl Retract for PairCounts {
-    fn remove(&mut self, other: &Self) -> Result<()> {
-        Error::check_shape("columns of the removed pair counts", self.width(), other.width())?;
-        let mine = self.grown(&other.levels());
-        let other = other.grown(&mine.levels());
-        let less = |a: &Ragged, b: &Ragged| {
-            Ok(Ragged(a.0.iter().zip(&b.0).map(|(a, b)| differences(a, b)).collect::<Result<_>>()?))
-        };
-        *self = PairCounts { singles: less(&mine.singles, &other.singles)?, pairs: less(&mine.pairs, &other.pairs)? };
-        Ok(())
-    }
-}
-
-impl Stored for PairCounts {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        self.singles.store(archive, &format!("{name}.singles"))?;
-        self.pairs.store(archive, &format!("{name}.pairs"))
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let singles = Ragged::load(archive, &format!("{name}.singles"))?;
-        let pairs = Ragged::load(archive, &format!("{name}.pairs"))?;
-        let width = singles.0.len();
-        let fits = |((i, j), table): ((usize, usize), &Vec<f64>)| {
-            singles.0[i].len().checked_mul(singles.0[j].len()) == Some(table.len())
-        };
-        if pairs.0.len() != width * width.saturating_sub(1) / 2 || !all_pairs(width).zip(&pairs.0).all(fits) {
-            return Err(archive.damaged(&format!("`{name}` has pair tables that do not fit its levels")));
-        }
-        Ok(PairCounts { singles, pairs })
     }
 }
 
@@ -507,20 +376,6 @@ impl Tree {
     }
 }
 
-/// Refuses pair tables that would not fit into memory, naming the column with the most levels.
-fn check_pair_cells(levels: &[usize], names: &[String]) -> Result<()> {
-    let (sum, squares) = levels.iter().fold((0u128, 0u128), |(s, q), &l| (s + l as u128, q + (l as u128).pow(2)));
-    let cells = (sum * sum - squares) / 2;
-    if cells <= MOST_PAIR_CELLS as u128 {
-        return Ok(());
-    }
-    let most = (0..levels.len()).max_by_key(|&j| levels[j]).unwrap_or(0);
-    Err(Error::Schema(format!(
-        "a tree would count {cells} pairs of levels, more than {MOST_PAIR_CELLS}: column `{0}` alone has {1} levels; leave it out with §ignore='{0}'",
-        names[most], levels[most]
-    )))
-}
-
 impl Family for Tree {
     type Statistic = PairCounts;
     type Density = TreeDensity;
@@ -538,47 +393,11 @@ impl Family for Tree {
     }
 
     fn observe(&self, statistic: &mut PairCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
-        // Few enough rows that the codes of all columns stay in the first-level cache.
-        let rows = ((16 << 10) / (4 * x.width().max(1))).clamp(64, 4096);
-        let (mut columns, mut weights) = (vec![Vec::new(); x.width()], Vec::new());
-        for start in (0..x.rows()).step_by(rows) {
-            let part = x.part(start..x.rows().min(start + rows));
-            let mut levels = statistic.levels();
-            for (j, codes) in columns.iter_mut().enumerate() {
-                part.read_codes(j, codes)?;
-                levels[j] = levels[j].max(levels_in(codes, &part, &names[j])?);
-            }
-            check_pair_cells(&levels, names)?;
-            statistic.grow(&levels);
-            part.read_weights(&mut weights);
-            let weights = part.weighted().then_some(weights.as_slice());
-            for (j, counts) in statistic.singles.0.iter_mut().enumerate() {
-                count_pairs(counts, (levels[j], 1), &columns[j], &vec![0; part.rows()], weights);
-            }
-            for ((i, j), table) in all_pairs(levels.len()).zip(&mut statistic.pairs.0) {
-                count_pairs(table, (levels[i], levels[j]), &columns[i], &columns[j], weights);
-            }
-        }
-        Ok(())
+        statistic.observe(x, names)
     }
 
     fn relevel(&self, statistic: &mut PairCounts, maps: &[Vec<u32>]) -> Result<()> {
-        Error::check_shape("columns with renumbered levels", statistic.width(), maps.len())?;
-        let singles = statistic.singles.0.iter().zip(maps).map(|(counts, map)| relevel(counts, map));
-        let mut moved = PairCounts::empty(maps.len());
-        let singles: Vec<Vec<f64>> = singles.collect::<Result<_>>()?;
-        moved.grow(&singles.iter().map(Vec::len).collect::<Vec<_>>());
-        moved.singles = Ragged(singles);
-        let levels = statistic.levels();
-        for (p, (i, j)) in all_pairs(maps.len()).enumerate() {
-            let to_levels = moved.singles.0[j].len();
-            for (cell, &n) in statistic.pairs.0[p].iter().enumerate().filter(|(_, n)| **n > 0.0) {
-                let (a, b) = (renumbered(&maps[i], cell / levels[j])?, renumbered(&maps[j], cell % levels[j])?);
-                moved.pairs.0[p][a * to_levels + b] += n;
-            }
-        }
-        *statistic = moved;
-        Ok(())
+        statistic.relevel(maps)
     }
 
     fn mark_levels(&self, statistic: &PairCounts, j: usize, seen: &mut [bool]) {

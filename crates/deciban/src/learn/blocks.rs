@@ -4,7 +4,7 @@
 //! |---|---|
 //! | naive Bayes | numbers by a Gaussian, categories by a categorical, counts by a Poisson, each text by a multinomial; columns that are named by the family that is named; numbers that no Gaussian describes by a histogram, if [`NaiveBayes::settle`] saw them |
 //! | Bernoulli, multinomial | all numbers and counts together, each text on its own |
-//! | table, tree | all categories together, numbers cut into bins first |
+//! | table, tree, A1DE | all categories together, numbers cut into bins first |
 
 use super::Block;
 use crate::data::{Column, Kind, Profile};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::family::gaussian::{Gaussian, Structure};
 use crate::family::histogram::Histogram;
 use crate::family::{AnyFamily, Family};
+use crate::transform::Binning;
 
 /// Naive Bayes: blocks are independent given the class.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +40,7 @@ fn usual(kind: Kind) -> &'static str {
 /// Whether a family describes what a column holds.
 fn takes(family: &AnyFamily, column: &Column) -> bool {
     match family {
-        AnyFamily::Categorical(_) | AnyFamily::Table(_) | AnyFamily::Tree(_) => {
+        AnyFamily::Categorical(_) | AnyFamily::Table(_) | AnyFamily::Tree(_) | AnyFamily::A1de(_) => {
             matches!(column.kind, Kind::Category | Kind::Flag)
         }
         AnyFamily::Multinomial(_) | AnyFamily::Bernoulli(_) => column.is_numeric() || column.kind == Kind::Text,
@@ -182,6 +183,14 @@ pub fn together(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
     }
     let places: Vec<usize> = (0..columns.len()).collect();
     nonempty(if places.is_empty() { Vec::new() } else { vec![Block::new(places, columns, family.clone())] })
+}
+
+/// How the numbers of such a block are cut into bins. A1DE gains from finer ones: it averages over many small tables.
+pub fn binning(family: &AnyFamily) -> Binning {
+    match family {
+        AnyFamily::A1de(_) => Binning::Refined(5),
+        _ => Binning::Mdl,
+    }
 }
 
 fn nonempty(blocks: Vec<Block>) -> Result<Vec<Block>> {

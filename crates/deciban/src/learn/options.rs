@@ -16,7 +16,7 @@ use crate::select::Recipe;
 use crate::transform::{Binning, Step};
 
 /// The models that are fitted from statistics.
-pub const GENERATIVE: [&str; 6] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree"];
+pub const GENERATIVE: [&str; 7] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de"];
 
 /// The models that are linear in their features, and their links.
 pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
@@ -73,6 +73,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
     ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS, EM]),
     ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
     ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
+    ("a1de", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
     ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
     ("probit", &[WEIGHTS, FOLDS, TEXTS]),
     ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
@@ -322,14 +323,15 @@ impl Options {
                 Generative::of_blocks(blocks).gaussianise(self.gaussianise)
             }
             "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
-            "table" | "tree" => {
+            "table" | "tree" | "a1de" => {
                 let cuts = self.cuts(columns)?;
                 if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {
-                    let message = format!("the statistics files of a {model} have their bins settled: drop the option");
+                    let message = format!("the statistics files of {model} have their bins settled: drop the option");
                     return Err(Error::parameter("bins", message));
                 }
-                let learner = Generative::of_blocks(blocks::together(columns, &self.named(model)?)?);
-                learner.discretise(Binning::Mdl).cuts(cuts)?
+                let family = self.named(model)?;
+                let learner = Generative::of_blocks(blocks::together(columns, &family)?);
+                learner.discretise(blocks::binning(&family)).cuts(cuts)?
             }
             _ => {
                 let names: Vec<&str> = MODELS.iter().map(|(name, _)| *name).collect();
@@ -424,6 +426,7 @@ impl Options {
             AnyFamily::Categorical(family) => family.unseen = unseen,
             AnyFamily::Table(family) => family.unseen = unseen,
             AnyFamily::Tree(family) => family.unseen = unseen,
+            AnyFamily::A1de(family) => family.unseen = unseen,
             AnyFamily::Bernoulli(family) => (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary),
             AnyFamily::Multinomial(family) => {
                 (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary);

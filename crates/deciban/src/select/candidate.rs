@@ -5,8 +5,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
 use crate::learn::options::{ADDITIVE, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
-use crate::learn::{Additive, Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr};
-use crate::transform::Binning;
+use crate::learn::{Additive, Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr, blocks};
 
 /// A model to be tried.
 #[derive(Clone, Debug)]
@@ -96,12 +95,12 @@ impl Candidate {
             // What is plain has no calibration.
             Model::Calibrated(model) => return Candidate::of_model(name, model.model()),
             Model::Generative(model) => {
-                let blocks = model.blocks().iter().map(|fitted| &fitted.block);
+                let fitted = model.blocks().iter().map(|one| &one.block);
                 let plain = |block: &Block| Block { gaussianise: None, discretise: None, ..block.clone() };
-                let mut learner = Generative::of_blocks(blocks.clone().map(plain).collect());
-                learner = learner.gaussianise(blocks.clone().any(|block| block.gaussianise.is_some()));
-                if blocks.clone().any(|block| block.discretise.is_some()) {
-                    learner = learner.discretise(Binning::Mdl);
+                let mut learner = Generative::of_blocks(fitted.clone().map(plain).collect());
+                learner = learner.gaussianise(fitted.clone().any(|block| block.gaussianise.is_some()));
+                if let Some(block) = fitted.clone().find(|block| block.discretise.is_some()) {
+                    learner = learner.discretise(blocks::binning(&block.family));
                 }
                 Recipe::Generative(learner)
             }

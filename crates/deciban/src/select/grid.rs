@@ -4,7 +4,7 @@
 //! |---|---|
 //! | numbers | Gaussians of all structures, shrunken, pooled, after PCA and LDA |
 //! | any | naive Bayes: numbers apart, jointly, in histograms, or each by the family that suits it; pseudo-counts |
-//! | categories, flags and numbers in bins | table, tree |
+//! | categories, flags and numbers in bins | table, tree, A1DE |
 //! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
 //! | any | logistic with several weight decays; of two classes also probit and cloglog, if they are named |
 //! | numbers | least squares |
@@ -18,17 +18,18 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use crate::family::{AnyFamily, Family};
-use crate::learn::{Block, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks};
-use crate::transform::{Binning, Step};
+use crate::learn::{Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks};
+use crate::transform::Step;
 
 /// The kinds of models that can be compared.
-pub const MODELS: [&str; 11] = [
+pub const MODELS: [&str; 12] = [
     "gaussian",
     "naive-bayes",
     "bernoulli",
     "multinomial",
     "table",
     "tree",
+    "a1de",
     "logistic",
     "probit",
     "cloglog",
@@ -219,7 +220,7 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
                 false => binned(model, columns),
             }
         }
-        "tree" => binned(model, columns),
+        "tree" | "a1de" => binned(model, columns),
         "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
         "least-squares" => match kinds.only_numbers() {
             true => Ok(vec![Candidate::new(model, Recipe::LeastSquares(LeastSquares))]),
@@ -336,8 +337,9 @@ fn counted(model: &str, columns: &[Column], pseudo_counts: &[f64]) -> Result<Vec
 }
 
 fn binned(model: &str, columns: &[Column]) -> Result<Vec<Candidate>> {
-    let blocks: Vec<Block> = blocks::together(columns, &AnyFamily::named(model)?.with_pseudo_count(1.0))?;
-    Ok(vec![Candidate::generative(model, Generative::of_blocks(blocks).discretise(Binning::Mdl))])
+    let family = AnyFamily::named(model)?.with_pseudo_count(1.0);
+    let learner = Generative::of_blocks(blocks::together(columns, &family)?).discretise(blocks::binning(&family));
+    Ok(vec![Candidate::generative(model, learner)])
 }
 
 fn linear(link: Link, weight_decay: f64) -> Candidate {

@@ -21,6 +21,9 @@ pub enum Binning {
     /// What tells the classes apart, by minimum description length (Fayyad & Irani 1993).
     #[default]
     Mdl,
+    /// The same, and bins that hold more than 1/n of the weight are cut further, into parts of equal weight: what two
+    /// columns tell together may show in neither of them alone.
+    Refined(usize),
 }
 
 impl Binning {
@@ -28,7 +31,7 @@ impl Binning {
     pub fn check(&self) -> Result<()> {
         match self {
             Binning::Cuts(columns) => columns.iter().try_for_each(|cuts| check_cuts(cuts)),
-            Binning::Quantiles(0) => Err(Error::parameter("bins", "give at least one bin")),
+            Binning::Quantiles(0) | Binning::Refined(0) => Err(Error::parameter("bins", "give at least one bin")),
             _ => Ok(()),
         }
     }
@@ -45,6 +48,7 @@ impl Binning {
             })?,
             Binning::Quantiles(bins) => equal_mass(&values, *bins),
             Binning::Mdl => mdl_cuts(&values),
+            Binning::Refined(bins) => refined(&values, mdl_cuts(&values), *bins),
         };
         let [low, high] = [values.first(), values.last()].map(|end| end.map(|row| row.0));
         Bins::new(cuts, low, high)
@@ -78,6 +82,23 @@ fn equal_mass(values: &[(f64, Vec<f64>)], bins: usize) -> Vec<f64> {
         .collect();
     places.dedup();
     places.into_iter().map(|i| between(values[i - 1].0, values[i].0)).collect()
+}
+
+/// These cuts and more of them: a bin with the share s of the weight is cut into the whole number of parts next to
+/// n·s.
+fn refined(values: &[(f64, Vec<f64>)], mut cuts: Vec<f64>, bins: usize) -> Vec<f64> {
+    let weight = |values: &[(f64, Vec<f64>)]| values.iter().flat_map(|(_, weights)| weights).sum::<f64>();
+    let total = weight(values);
+    let mut rest = values;
+    let mut more = Vec::new();
+    for &cut in cuts.iter().chain([&f64::INFINITY]) {
+        let (own, others) = rest.split_at(rest.partition_point(|(x, _)| *x < cut));
+        more.extend(equal_mass(own, (bins as f64 * weight(own) / total).round() as usize));
+        rest = others;
+    }
+    cuts.extend(more);
+    cuts.sort_by(f64::total_cmp);
+    cuts
 }
 
 fn check_cuts(cuts: &[f64]) -> Result<()> {
@@ -222,6 +243,20 @@ mod tests {
         // A value with half of the weight is one bin, whatever the number asked for.
         let ties = Quantiles::of(&[1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(Binning::Quantiles(4).bins(0, &[&ties]).unwrap().cuts(), [1.5, 2.5, 3.5]);
+    }
+
+    #[test]
+    fn large_bins_are_cut_further() {
+        let ascending = |from: u32, to: u32| Quantiles::of(&(from..to).map(f64::from).collect::<Vec<_>>());
+        // MDL cuts at 19.5; 20 and 80 of 100 rows are 1 and 4 of 5 parts.
+        let (a, b) = (ascending(0, 20), ascending(20, 100));
+        let bins = |n: usize| Binning::Refined(n).bins(0, &[&a, &b]).unwrap().cuts().to_vec();
+        assert_eq!(bins(1), [19.5]);
+        assert_eq!(bins(5), [19.5, 39.5, 59.5, 79.5]);
+        // What tells nothing by itself is cut all the same.
+        assert_eq!(Binning::Refined(2).bins(0, &[&ascending(0, 10)]).unwrap().cuts(), [4.5]);
+        assert_eq!(Binning::Refined(5).bins(0, &[&Quantiles::default()]).unwrap().count(), 1);
+        assert!(Binning::Refined(0).check().is_err());
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub struct Compare {
     /// Tables: files, globs, or - for standard input; before them model files, to compare these
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
-    /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, logistic,
-    /// probit, cloglog, least-squares, noisy-or
+    /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, a1de,
+    /// logistic, probit, cloglog, least-squares, noisy-or
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
     /// What to rank by: log-loss, or the likelihood of held-out rows from statistics alone (no scoring)
