@@ -76,6 +76,37 @@ impl Destination {
     }
 }
 
+/// What a command writes row after row.
+pub struct Lines<'a> {
+    out: &'a mut dyn Write,
+    target: String,
+}
+
+impl Lines<'_> {
+    /// Writes a text.
+    pub fn put(&mut self, text: &str) -> Result<()> {
+        // The kind alone: the system's word may name the temporary file.
+        self.out.write_all(text.as_bytes()).map_err(|e| Error::io(&self.target, e.kind().into()))
+    }
+}
+
+/// Writes row after row to a destination, or else to standard output; a file is there whole or not at all.
+pub fn stream(to: Option<&Destination>, write: impl FnOnce(&mut Lines<'_>) -> Result<()>) -> Result<()> {
+    let target = to.map_or("standard output".into(), Destination::to_string);
+    let lines = |out: &mut dyn Write| -> Result<()> {
+        write(&mut Lines { out, target: target.clone() })?;
+        out.flush().map_err(|e| Error::io(&target, e.kind().into()))
+    };
+    match to.and_then(Destination::path) {
+        None => lines(&mut std::io::BufWriter::new(std::io::stdout().lock())),
+        Some(path) => {
+            let mut file = output::Pending::new(path)?;
+            lines(&mut file)?;
+            file.commit()
+        }
+    }
+}
+
 impl std::fmt::Display for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.is_standard_output() {

@@ -57,6 +57,8 @@ pub mod evaluate;
 pub mod calibrate;
 pub mod proportions;
 pub mod explain;
+pub mod impute;
+pub mod measure;
 pub mod select;
 pub mod text;
 pub mod numerics;

@@ -36,6 +36,11 @@ impl DecisionArgs {
         self.costs.is_some() || self.reject.is_some()
     }
 
+    /// Whether a reject is given.
+    pub fn has_reject(&self) -> bool {
+        self.reject.is_some()
+    }
+
     /// What is plugged in.
     pub fn application(&self) -> Result<Application> {
         Ok(Application {

@@ -69,6 +69,11 @@ impl ReadArgs {
         }
     }
 
+    /// Whether the first line names the columns.
+    pub fn has_header(&self) -> bool {
+        !self.no_header
+    }
+
     /// Whether labels come from elsewhere than a column.
     pub fn has_labels(&self) -> bool {
         self.labels.is_some() || self.one_hot_target.is_some()

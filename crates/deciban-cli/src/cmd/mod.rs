@@ -10,6 +10,7 @@ mod evaluate;
 mod explain;
 mod fit;
 mod forget;
+mod impute;
 mod inspect;
 mod merge;
 mod plot;
@@ -30,6 +31,7 @@ pub enum Command {
     Fit(fit::Fit),
     Predict(predict::Predict),
     AdaptPrior(adapt_prior::AdaptPrior),
+    Impute(impute::Impute),
     Evaluate(evaluate::Evaluate),
     Calibrate(calibrate::Calibrate),
     Compare(compare::Compare),
@@ -53,6 +55,7 @@ impl Command {
             Command::Fit(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::AdaptPrior(command) => command.run(),
+            Command::Impute(command) => command.run(),
             Command::Evaluate(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Compare(command) => command.run(),

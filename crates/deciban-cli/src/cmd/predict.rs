@@ -1,19 +1,17 @@
 //! `deciban predict`: a decision and posteriors for every row.
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::learn::{Classifier, Model};
-use deciban::output::Pending;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
 use deciban_tasks::{Form, PriorChoice, Shown, unseen};
 
 use super::adapt_prior::AdaptArgs;
 use crate::args::{DecisionArgs, ReadArgs, UnusualArgs};
-use crate::output::{Destination, note, tell};
+use crate::output::{Destination, note, stream, tell};
 use crate::progress::Progress;
 
 /// Decide about new rows: decision and posterior of each class, as CSV
@@ -84,28 +82,16 @@ impl Predict {
             }
         };
         let _progress = Progress::watch(&mut files, "predicting");
-        let target = self.output.as_ref().map_or("standard output".into(), Destination::to_string);
-        // The kind alone: the system's word may name the temporary file.
-        let failed = |e: std::io::Error| Error::io(&target, e.kind().into());
         let mut undefined = 0;
-        let mut write_all = |out: &mut dyn Write| -> Result<()> {
+        stream(self.output.as_ref(), |out| {
             // Not before the first rows: if these fail, nothing is printed that looks like an answer.
             let mut header = if self.json { String::new() } else { form.header() };
             files.map_parts_in_order(rows, |(text, zero_over_zero)| {
                 undefined += zero_over_zero;
-                let text = std::mem::take(&mut header) + &text;
-                out.write_all(text.as_bytes()).map_err(failed)
+                out.put(&(std::mem::take(&mut header) + &text))
             })?;
-            out.write_all(header.as_bytes()).and_then(|()| out.flush()).map_err(failed)
-        };
-        match self.output.as_ref().and_then(Destination::path) {
-            None => write_all(&mut std::io::BufWriter::new(std::io::stdout().lock()))?,
-            Some(path) => {
-                let mut file = Pending::new(path)?;
-                write_all(&mut file)?;
-                file.commit()?;
-            }
-        }
+            out.put(&header)
+        })?;
         tell(&unseen(&files));
         if undefined > 0 {
             note!(

@@ -273,6 +273,21 @@ impl<'a> Batch<'a> {
         Ok(self)
     }
 
+    /// Puts other numbers into a column.
+    pub fn with_numbers(mut self, column: usize, values: impl Into<Values<'a>>) -> Result<Self> {
+        let values = values.into();
+        Error::check_shape("cells of a column", self.rows, values.len())?;
+        self.columns[column] = View::Numbers(Strided::new(values, 0, 1, self.rows)?);
+        Ok(self)
+    }
+
+    /// Puts other codes into a column.
+    pub fn with_codes(mut self, column: usize, codes: &'a [u32]) -> Result<Self> {
+        Error::check_shape("codes of a column", self.rows, codes.len())?;
+        self.columns[column] = View::Codes(codes);
+        Ok(self)
+    }
+
     /// Sets the class code of each row; [`MISSING`] is a row without a label.
     pub fn classes(mut self, classes: &'a [u32]) -> Result<Self> {
         Error::check_shape("class codes", self.rows, classes.len())?;

@@ -26,9 +26,9 @@ use super::counts::{
     Ragged, Unseen, check_pseudo_count, level_name, log_probabilities, mark, nothing_to_estimate, refuse_unseen,
 };
 use super::pairs::PairCounts;
-use super::{Density, Family, Names, Parameters};
+use super::{Density, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Cells, Column, MISSING, Tile, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explain::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, lanes, vectorised};
@@ -372,6 +372,13 @@ impl Density for A1deDensity {
 
     fn is_joint(&self) -> bool {
         true
+    }
+
+    /// A missing cell is left out, not integrated out: the scores of its levels are not shares of one whole.
+    fn fill(&self, _: usize, _: &Cells<'_>, _: &[String], _: Filling<'_>) -> Result<Vec<Filled>> {
+        let message = "a1de leaves missing cells out, and does not say what they hold: fit §model=tree or \
+                       §model=naive-bayes";
+        Err(Error::Schema(message.into()))
     }
 
     /// With r = p(parent | x, class): log p(x | class) = Σ_p r_p Σ_j ln p(x_j | x_p, c) + Σ_p r_p ln(w_p / r_p). So each

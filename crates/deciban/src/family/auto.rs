@@ -23,7 +23,7 @@ use super::gamma::Gamma;
 use super::gaussian::{Gaussian, GaussianStatistic, Structure};
 use super::histogram::{Histogram, HistogramStatistic};
 use super::log_normal::LogNormal;
-use super::{AnyDensity, AnyFamily, AnyStatistic, Density, Family, Names, Parameters};
+use super::{AnyDensity, AnyFamily, AnyStatistic, Density, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Batch, Cells, Column, Rows, Tile, Value};
 use crate::error::{Error, Result};
 use crate::explain::Entry;
@@ -175,6 +175,22 @@ impl Density for AutoDensity {
 
     fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
         self.0.parts(x, columns)
+    }
+
+    fn levels(&self, column: usize) -> Option<usize> {
+        self.0.levels(column)
+    }
+
+    fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
+        self.0.points(group, column)
+    }
+
+    fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
+        self.0.column_mean(group, column)
+    }
+
+    fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+        self.0.fill(group, x, names, by)
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

@@ -271,6 +271,10 @@ impl Density for CategoricalDensity {
         Ok(())
     }
 
+    fn levels(&self, column: usize) -> Option<usize> {
+        Some(self.columns[column].levels)
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let draw = |table: &LevelTable| {
             let p: Vec<f64> = table.class(class)[..table.levels].iter().map(|log_p| log_p.exp()).collect();

@@ -43,6 +43,10 @@ impl Member for Waiting {
         -x / self.mean - self.ln_mean
     }
 
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
     fn sample(&self, random: &mut Random) -> f64 {
         -self.mean * random.uniform().ln()
     }

@@ -78,6 +78,9 @@ pub trait Member: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// log p(x), for an `x` that the family contains.
     fn log_density(&self, x: f64) -> f64;
 
+    /// Its mean.
+    fn mean(&self) -> f64;
+
     /// A random number.
     fn sample(&self, random: &mut Random) -> f64;
 }
@@ -333,6 +336,10 @@ impl<E: ExponentialFamily> Density for Independent<E> {
             }
         }
         Ok(())
+    }
+
+    fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
+        Some(self.member(group, column).mean())
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

@@ -68,6 +68,10 @@ impl Member for GammaDensity {
         -self.shape * itakura_saito(x, self.mean, x - self.mean) - x.ln() + self.constant
     }
 
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
     fn sample(&self, random: &mut Random) -> f64 {
         // Where a small shape makes x smaller than any double, the least one stands for it.
         (random.gamma(self.shape) * (self.mean / self.shape)).max(f64::from_bits(1))

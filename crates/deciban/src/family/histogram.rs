@@ -291,6 +291,11 @@ impl Density for HistogramDensity {
         Ok(())
     }
 
+    fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
+        let HistogramColumn { bins, probabilities, .. } = &self.columns[column];
+        Some(probabilities[group].iter().enumerate().map(|(bin, p)| (bins.at(bin, 0.5), *p)).collect())
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         if class >= self.classes {
             return Err(Error::Classes(format!("there is no class {class}")));

@@ -55,6 +55,10 @@ impl Member for LogNormalDensity {
         -0.5 * z * z - ln_x - self.constant
     }
 
+    fn mean(&self) -> f64 {
+        (self.mean + 0.5 * self.sd * self.sd).exp()
+    }
+
     fn sample(&self, random: &mut Random) -> f64 {
         (self.mean + self.sd * random.normal()).exp()
     }

@@ -13,6 +13,7 @@ pub mod counts;
 pub mod covariance;
 pub mod exponential;
 pub mod exponential_family;
+mod fill;
 pub mod gamma;
 pub mod gaussian;
 pub mod histogram;
@@ -40,6 +41,7 @@ use crate::statistic::{Retract, Statistic};
 
 pub(crate) use assignment::for_each_group;
 pub use assignment::{Assignment, Dealt};
+pub use fill::{Filled, Filling, Guess};
 
 /// The names a fit speaks of in its errors.
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +183,28 @@ pub trait Density: Stored + Send + Sync {
     /// columns that a projection mixes); otherwise `None`, and columns are explained by their marginals.
     fn parts(&self, _x: &Cells<'_>, _columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
         Ok(None)
+    }
+
+    /// How many levels a column has, where the block is one of levels.
+    fn levels(&self, _column: usize) -> Option<usize> {
+        None
+    }
+
+    /// Numbers that stand for all that a column may hold in a group, with their probabilities, where columns are
+    /// independent given the group and the density tells only so many numbers apart: bins, or present and absent.
+    fn points(&self, _group: usize, _column: usize) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
+    /// The mean of a column of numbers in a group, where columns are independent given the group.
+    fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
+        Some(self.points(group, column)?.iter().map(|(x, p)| x * p).sum())
+    }
+
+    /// What the missing cells of rows hold in a group, given the cells of the row that are there. Densities of
+    /// dependent numbers have a method of their own.
+    fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+        fill::columns(self, group, x, names, by)
     }
 
     /// Draws a row of a class: a value for each column of the block.
@@ -392,6 +416,18 @@ macro_rules! families {
             }
             fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
                 match self { $(AnyDensity::$variant(d) => d.parts(x, columns)),* }
+            }
+            fn levels(&self, column: usize) -> Option<usize> {
+                match self { $(AnyDensity::$variant(d) => d.levels(column)),* }
+            }
+            fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
+                match self { $(AnyDensity::$variant(d) => d.points(group, column)),* }
+            }
+            fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
+                match self { $(AnyDensity::$variant(d) => d.column_mean(group, column)),* }
+            }
+            fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+                match self { $(AnyDensity::$variant(d) => d.fill(group, x, names, by)),* }
             }
             fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
                 match self { $(AnyDensity::$variant(d) => d.sample(class, random)),* }

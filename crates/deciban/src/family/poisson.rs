@@ -63,6 +63,10 @@ impl Member for Rate {
         }
     }
 
+    fn mean(&self) -> f64 {
+        self.rate
+    }
+
     fn sample(&self, random: &mut Random) -> f64 {
         if self.rate < 10.0 { multiply(self.rate, random) } else { reject(self.rate, random) }
     }

@@ -378,6 +378,10 @@ impl Density for TableDensity {
         true
     }
 
+    fn levels(&self, column: usize) -> Option<usize> {
+        Some(self.levels[column])
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let k = self.classes();
         let occurring = self.weights.len() / k - 1;

@@ -240,6 +240,10 @@ impl Density for TreeDensity {
         true
     }
 
+    fn levels(&self, column: usize) -> Option<usize> {
+        Some(self.levels[column])
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let mut codes = vec![MISSING; self.width()];
         for j in self.order() {

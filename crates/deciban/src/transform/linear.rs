@@ -190,6 +190,14 @@ impl Linear {
         }
     }
 
+    /// The centre and the scale of a column that maps to one column; a projection scales by 1.
+    pub fn column(&self, j: usize) -> (f64, f64) {
+        match &self.map {
+            Map::Scale(scale) => (self.centre[j], scale[j]),
+            Map::Project(_) => (self.centre[j], 1.0),
+        }
+    }
+
     /// W, as a matrix, and the centre c.
     pub fn parts(&self) -> (Matrix, &[f64]) {
         match &self.map {

@@ -250,6 +250,12 @@ impl Density for BernoulliDensity {
         })
     }
 
+    fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
+        let above = (self.threshold + 1.0).max(self.threshold.next_up());
+        let p = if self.is_left_out(column) { 0.0 } else { self.probability(group, column) };
+        self.words.is_none().then(|| vec![(self.threshold, 1.0 - p), (above, p)])
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let above = (self.threshold + 1.0).max(self.threshold.next_up());
         let mut present = |j: usize| !self.is_left_out(j) && random.uniform() < self.probability(class, j);

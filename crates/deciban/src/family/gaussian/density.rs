@@ -19,7 +19,7 @@ use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::explain::Entry;
 use crate::family::covariance::Scaled;
-use crate::family::{Density, Parameters};
+use crate::family::{Density, Filled, Filling, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vectorised};
 use crate::transform::Linear;
@@ -587,6 +587,10 @@ impl Density for GaussianDensity {
 
     fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
         self.is_projected().then(|| self.along_the_path(x, columns)).transpose()
+    }
+
+    fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+        self.fill_missing(group, x, names, by)
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

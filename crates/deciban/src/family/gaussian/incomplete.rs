@@ -60,13 +60,13 @@ pub(super) fn patterns(tile: &Tile) -> Vec<Pattern> {
 }
 
 /// The Cholesky factor of P_mm, row after row: a few cells each, for which a library's set-up would cost more.
-struct MissingFactor {
+pub(super) struct MissingFactor {
     n: usize,
     l: Vec<f64>,
 }
 
 impl MissingFactor {
-    fn new(precision: &Matrix, missing: &[usize]) -> Result<Self> {
+    pub(super) fn new(precision: &Matrix, missing: &[usize]) -> Result<Self> {
         let n = missing.len();
         let mut l = vec![0.0; n * n];
         for a in 0..n {
@@ -93,6 +93,27 @@ impl MissingFactor {
         (0..self.n).map(|a| self.l[a * self.n + a].ln()).sum()
     }
 
+    /// x ← L⁻ᵀ x, which gives independent normal numbers the covariance P_mm⁻¹.
+    pub(super) fn colour(&self, x: &mut [f64]) {
+        let (n, l) = (self.n, &self.l);
+        for a in (0..n).rev() {
+            let sum: f64 = (a + 1..n).map(|b| l[b * n + a] * x[b]).sum();
+            x[a] = (x[a] - sum) / l[a * n + a];
+        }
+    }
+
+    /// The square roots of the diagonal of P_mm⁻¹.
+    pub(super) fn deviations(&self) -> Vec<f64> {
+        let mut column = vec![0.0; self.n];
+        let mut deviation = |a: usize| {
+            column.fill(0.0);
+            column[a] = 1.0;
+            self.solve(&mut column);
+            column[a].sqrt()
+        };
+        (0..self.n).map(&mut deviation).collect()
+    }
+
     /// x ← P_mm⁻¹ x
     fn solve(&self, x: &mut [f64]) {
         let (n, l) = (self.n, &self.l);
@@ -100,10 +121,7 @@ impl MissingFactor {
             let sum: f64 = l[a * n..a * n + a].iter().zip(&x[..a]).map(|(l, x)| l * x).sum();
             x[a] = (x[a] - sum) / l[a * n + a];
         }
-        for a in (0..n).rev() {
-            let sum: f64 = (a + 1..n).map(|b| l[b * n + a] * x[b]).sum();
-            x[a] = (x[a] - sum) / l[a * n + a];
-        }
+        self.colour(x);
     }
 }
 
@@ -123,7 +141,7 @@ impl Pattern {
 }
 
 impl GaussianDensity {
-    fn precision(&self, factor: usize) -> &Matrix {
+    pub(super) fn precision(&self, factor: usize) -> &Matrix {
         let of_factor = |factor: &Factor| match factor {
             Factor::Diagonal(sd) => Matrix::identity(sd.len()),
             Factor::Lower(scaled) => scaled.correlation_precision(),
@@ -132,7 +150,7 @@ impl GaussianDensity {
     }
 
     /// Standardised rows with their missing cells filled in, for one group, and ½ ln|P_mm| of each pattern.
-    fn filled(&self, group: usize, tile: &Tile, patterns: &[Pattern]) -> Result<(Tile, Vec<f64>)> {
+    pub(super) fn filled(&self, group: usize, tile: &Tile, patterns: &[Pattern]) -> Result<(Tile, Vec<f64>)> {
         let (factor, mean) = (self.factor(group), self.mean(group));
         let mut z = tile.clone();
         for (j, (m, s)) in mean.iter().zip(factor.sd()).enumerate() {

@@ -17,6 +17,7 @@ mod bayes;
 mod choose;
 mod density;
 mod explain;
+mod fill;
 mod forms;
 mod incomplete;
 mod leave_one_out;
@@ -24,7 +25,7 @@ mod likelihood;
 mod statistic;
 
 pub use bank::{Bank, are_kin};
-pub use density::GaussianDensity;
+pub use density::{GaussianDensity, Tails};
 pub use forms::{LinearForm, QuadraticForm};
 pub use leave_one_out::Downdate;
 pub use likelihood::held_out;

@@ -7,7 +7,7 @@ use super::{Multinomial, normalise, read_counts, wrong_count};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::explain::Entry;
-use crate::family::{Density, Parameters};
+use crate::family::{Density, Filled, Filling, Guess, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, Texts, WordTable};
 
@@ -177,6 +177,34 @@ impl MultinomialDensity {
         Ok(rows)
     }
 
+    /// Missing counts: of a word with the share θ_m as many as of the others together, n θ_m/Σ_present θ, which is
+    /// also the mean of their Poisson draws; the class's length times θ_m where no others are there.
+    fn fill_counts(&self, group: usize, x: &Cells<'_>, names: &[String], mut by: Filling<'_>) -> Result<Vec<Filled>> {
+        if self.complement {
+            return Err(Error::Schema("cells cannot be filled: weights of §complement are no density".into()));
+        }
+        let mut tile = Tile::default();
+        read_counts(x, names, &mut tile)?;
+        let share = |j: usize| self.weights(j)[group].exp();
+        let mut filled = Vec::new();
+        for row in 0..tile.rows() {
+            let (missing, present): (Vec<usize>, Vec<usize>) =
+                (0..tile.width()).partition(|&j| tile.column(j)[row].is_nan());
+            let shares: f64 = present.iter().map(|&j| share(j)).sum();
+            let total: f64 = present.iter().map(|&j| tile.column(j)[row]).sum();
+            let length = if shares > 0.0 { total / shares } else { self.lengths[group] };
+            for column in missing {
+                let mean = length * share(column);
+                let guess = match &mut by {
+                    Filling::Draw(random) => Guess::Drawn(Value::Number(poisson(mean, &mut random[row]) as f64)),
+                    _ => Guess::mean(mean),
+                };
+                filled.push(Filled { row, column, guess });
+            }
+        }
+        Ok(filled)
+    }
+
     /// The running sums of θ.
     fn cumulative(&self) -> &[Vec<f64>] {
         self.cumulative.get_or_init(|| {
@@ -241,6 +269,13 @@ impl Density for MultinomialDensity {
     }
 
     /// As many tokens as a Poisson number about the class's mean says, each drawn by θ.
+    fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+        match x.sparse() {
+            Some(_) => Ok(Vec::new()),
+            None => self.fill_counts(group, x, names, by),
+        }
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         if self.complement || self.normalise {
             let why = if self.complement {
