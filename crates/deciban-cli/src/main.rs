@@ -9,6 +9,10 @@ fn main() {
     memory::set_aside();
     // Ctrl-C leaves no temporary file behind. Where no handler can be had, it ends the program as ever.
     let _ = ctrlc::set_handler(|| {
+        // A server ends by itself, when it has answered what it has accepted.
+        if deciban_serve::takes_signals() {
+            return;
+        }
         deciban::output::remove_pending();
         std::process::exit(130);
     });

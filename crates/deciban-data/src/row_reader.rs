@@ -129,7 +129,15 @@ impl RowReader {
 
     /// Delimited text; it has a header unless the options say otherwise.
     pub fn csv(&self, bytes: &[u8]) -> Result<Rows> {
-        let mut options = self.options.clone();
+        self.csv_as(bytes, self.options.clone())
+    }
+
+    /// Delimited text without a header, whose columns are those of the schema in their order.
+    pub fn csv_without_header(&self, bytes: &[u8]) -> Result<Rows> {
+        self.csv_as(bytes, Options { header: false, ..self.options.clone() })
+    }
+
+    fn csv_as(&self, bytes: &[u8], mut options: Options) -> Result<Rows> {
         options.format.get_or_insert(Format::Csv);
         let sources = vec![Source::in_memory(CSV, bytes.to_vec())];
         let plan = Plan::of_schema(&sample_or_header(&sources, &options)?, &options, &self.schema)?;

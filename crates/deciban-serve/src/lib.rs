@@ -10,12 +10,32 @@
 //! server.run()?;
 //! # Ok::<(), deciban::Error>(())
 //! ```
+//!
+//! # The way of a request
+//! `server` takes connections and stands before all routes (limits, token, panics, log); `router` lists the routes.
+//! `body` and `media` read what comes, `ask` and `envelope` what it asks, `answer` asks the model, and `write` writes
+//! what it says. `predict` and `case` are our own routes, `stream` those of bodies that do not fit into memory;
+//! `inference` is the Open Inference Protocol, `platforms` what KServe, MLflow, SageMaker and Vertex AI expect.
 
+mod answer;
+mod ask;
+mod body;
+mod case;
+mod envelope;
+mod inference;
+mod media;
+mod metrics;
 mod models;
+mod openapi;
 mod options;
 mod page;
+mod platforms;
+mod predict;
+mod problem;
 mod router;
 mod server;
+mod stream;
+mod write;
 
-pub use options::Options;
-pub use server::Server;
+pub use options::{Limits, Options};
+pub use server::{Handle, Server, takes_signals};

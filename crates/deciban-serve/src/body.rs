@@ -1,0 +1,116 @@
+//! The body of a request: read with limits on its size, the size behind its compression, and its pace.
+
+use std::io::Read;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt;
+
+use crate::options::Limits;
+use crate::problem::Problem;
+
+/// How the bytes of a body are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As they are.
+    Plain,
+    /// By gzip.
+    Gzip,
+    /// By zstd.
+    Zstd,
+}
+
+/// Reads the next bytes of a body; `None` at its end.
+pub async fn next(body: &mut Body, pace: Duration) -> Result<Option<Bytes>, Problem> {
+    loop {
+        let frame = tokio::time::timeout(pace, body.frame()).await.map_err(|_| Problem::too_slow())?;
+        match frame {
+            None => return Ok(None),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(bytes) if !bytes.is_empty() => return Ok(Some(bytes)),
+                _ => continue, // Trailers, or nothing.
+            },
+            Some(Err(_)) => return Err(Problem::malformed("the connection ended before the body did")),
+        }
+    }
+}
+
+/// The length that the headers promise.
+pub fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A body that is held in memory, unpacked.
+pub async fn whole(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    let too_large = || Problem::too_large(format!("the body has more than {} bytes", limits.body));
+    if length(headers).is_some_and(|length| length > limits.body as u64) {
+        return Err(too_large());
+    }
+    let Some(first) = next(&mut body, limits.pace).await? else { return Ok(Bytes::new()) };
+    let mut rest: Option<Vec<u8>> = None;
+    while let Some(bytes) = next(&mut body, limits.pace).await? {
+        let all = rest.get_or_insert_with(|| first.to_vec());
+        if all.len() + bytes.len() > limits.body {
+            return Err(too_large());
+        }
+        all.extend_from_slice(&bytes);
+    }
+    let bytes = rest.map_or(first, Bytes::from);
+    if bytes.len() > limits.body {
+        return Err(too_large());
+    }
+    match packing(headers, &bytes)? {
+        Packing::Plain => Ok(bytes),
+        packed => {
+            let mut all = Vec::new();
+            let mut unpacked = unpack(packed, std::io::Cursor::new(bytes)).map_err(|_| damaged())?;
+            unpacked.by_ref().take(limits.unpacked as u64 + 1).read_to_end(&mut all).map_err(|_| damaged())?;
+            match all.len() > limits.unpacked {
+                true => Err(Problem::too_large(format!("the body unpacks to more than {} bytes", limits.unpacked))),
+                false if magic(&all) != Packing::Plain => Err(twice()),
+                false => Ok(all.into()),
+            }
+        }
+    }
+}
+
+fn damaged() -> Problem {
+    Problem::malformed("the compressed body is damaged or ends too early")
+}
+
+/// A body that was packed twice.
+pub fn twice() -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "the body is compressed twice: compress it once")
+}
+
+/// What the header, or the first bytes, say of the packing.
+pub fn packing(headers: &HeaderMap, start: &[u8]) -> Result<Packing, Problem> {
+    match headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        None | Some(b"" | b"identity") => Ok(magic(start)),
+        Some(b"gzip" | b"x-gzip") => Ok(Packing::Gzip),
+        Some(b"zstd") => Ok(Packing::Zstd),
+        Some(_) => {
+            let detail = "the content encoding is not known: send gzip, zstd or identity";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail))
+        }
+    }
+}
+
+/// What the first bytes say of the packing.
+pub fn magic(start: &[u8]) -> Packing {
+    match start {
+        [0x1f, 0x8b, ..] => Packing::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,
+        _ => Packing::Plain,
+    }
+}
+
+/// The bytes behind a packing.
+pub fn unpack<'a>(packing: Packing, bytes: impl Read + Send + 'a) -> std::io::Result<Box<dyn Read + Send + 'a>> {
+    Ok(match packing {
+        Packing::Plain => Box::new(bytes),
+        Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        Packing::Zstd => Box::new(zstd::stream::read::Decoder::new(bytes)?),
+    })
+}
