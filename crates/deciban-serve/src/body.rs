@@ -36,6 +36,21 @@ pub async fn next(body: &mut Body, pace: Duration) -> Result<Option<Bytes>, Prob
     }
 }
 
+/// Reads on for a while: a client that still sends may not see the answer if the connection is closed before.
+pub async fn drain(mut body: Body) {
+    const MOST: usize = 64 << 20;
+    let read = async {
+        let mut length = 0;
+        while let Ok(Some(bytes)) = next(&mut body, Duration::from_secs(1)).await {
+            length += bytes.len();
+            if length > MOST {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(5), read).await;
+}
+
 /// The length that the headers promise.
 pub fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
@@ -45,6 +60,10 @@ pub fn length(headers: &HeaderMap) -> Option<u64> {
 pub async fn whole(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     let too_large = || Problem::too_large(format!("the body has more than {} bytes", limits.body));
     if length(headers).is_some_and(|length| length > limits.body as u64) {
+        // Who waits to be told to go on is told not to; others send all the same.
+        if !headers.contains_key(header::EXPECT) {
+            tokio::spawn(drain(body));
+        }
         return Err(too_large());
     }
     let Some(first) = next(&mut body, limits.pace).await? else { return Ok(Bytes::new()) };
@@ -52,6 +71,7 @@ pub async fn whole(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Resu
     while let Some(bytes) = next(&mut body, limits.pace).await? {
         let all = rest.get_or_insert_with(|| first.to_vec());
         if all.len() + bytes.len() > limits.body {
+            tokio::spawn(drain(body));
             return Err(too_large());
         }
         all.extend_from_slice(&bytes);

@@ -67,7 +67,7 @@ pub async fn route(
                     Ok(None) => return,
                     Ok(Some(bytes)) => {
                         if parts.send(bytes).await.is_err() {
-                            return; // Nobody reads any more.
+                            return body::drain(body).await; // Nobody reads any more.
                         }
                     }
                     Err(problem) => return put(&cause, problem),

@@ -1,0 +1,6 @@
+//! A server in this process, asked over real connections.
+
+mod client;
+mod contracts;
+mod faults;
+mod routes;
