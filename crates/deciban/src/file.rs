@@ -140,6 +140,16 @@ impl Archive {
         }
     }
 
+    /// Every JSON value with its name, for readers in other languages.
+    pub fn json_values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.json.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Every array with its name and shape, for readers in other languages.
+    pub fn arrays(&self) -> impl Iterator<Item = (&str, &[usize], &[f64])> {
+        self.tensors.iter().map(|(name, tensor)| (name.as_str(), &tensor.shape[..], &tensor.values[..]))
+    }
+
     /// Whether there is an array under `name`.
     pub fn has(&self, name: &str) -> bool {
         self.tensors.contains_key(name)

@@ -1,0 +1,45 @@
+//! `deciban page`: the page of a model as one file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deciban::Result;
+use deciban::learn::{Classifier, Model};
+
+use crate::output::note;
+
+/// Write a page where people can try a model, as one HTML file that needs no server
+#[derive(Args)]
+#[command(after_help = "Examples:
+  deciban page wine.deciban -o wine.html
+  deciban page wine.deciban -o wine.html --name 'Three wines'
+
+The file holds the numbers of the model and scores cases by itself: it can be mailed, and it works
+from disk without a network. It takes Gaussian models, naive Bayes, Bernoulli, multinomial and
+linear models, mixtures of them, and calibrations that are lines. `deciban serve` shows the same
+page for every model.")]
+pub struct Page {
+    /// A model file
+    model: PathBuf,
+    /// The HTML file to write; by default the name of the model with the ending .html
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The title of the page; by default the name of the model file
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl Page {
+    pub fn run(self) -> Result<()> {
+        let model = Model::load(&self.model)?;
+        let stem = || self.model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = self.name.clone().unwrap_or_else(stem);
+        let html = deciban_serve::self_contained(&model, &name)?;
+        let output = self.output.clone().unwrap_or_else(|| self.model.with_extension("html"));
+        deciban::output::write(&output, html.as_bytes())?;
+        let schema = model.schema();
+        let (columns, classes) = (schema.columns().len(), schema.classes().len());
+        note!("{}: a page of {columns} columns and {classes} classes", output.display());
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+// A model from the numbers of its file: the evidence of a row, log p(x | class) in nats before any prior, and what each
+// of its features says.
+
+import { CellReader, MISSING } from './cells.js';
+import { Curves } from './curve.js';
+import { FAMILIES } from './families.js';
+import { Gaussian } from './gaussian.js';
+import { Linear } from './linear.js';
+import { logSumExp } from './numbers.js';
+
+/** The arrays and JSON of what `auto` chose stand under `chosen.`. */
+function ofChosen({ json, arrays }) {
+  const strip = (of) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name.replace(/^chosen\./, ''), value]));
+  return { family: json['chosen.family'], numbers: { json: strip(json), arrays: strip(arrays) } };
+}
+
+/** Columns that are modelled together. */
+class Block {
+  constructor(block, columns) {
+    const { family, numbers } = block.family === 'auto' ? ofChosen(block.density) : { family: block.family, numbers: block.density };
+    this.places = block.columns;
+    this.columns = block.columns.map((c) => columns[c]);
+    this.curves = block.gaussianise && new Curves(block.gaussianise);
+    this.density = family === 'gaussian' ? new Gaussian(numbers) : FAMILIES[family](numbers);
+    this.isGaussian = family === 'gaussian';
+  }
+
+  mapped(row) {
+    const cells = this.places.map((c) => row[c]);
+    return this.curves ? this.curves.apply(cells) : { mapped: cells, logJacobian: 0 };
+  }
+
+  score(row) {
+    const { mapped, logJacobian } = this.mapped(row);
+    return this.density.score(mapped).map((s) => s + logJacobian);
+  }
+
+  explain(row) {
+    const { mapped } = this.mapped(row);
+    if (!this.isGaussian) return this.density.explain(mapped, this.columns);
+    const names = this.columns.map((column) => column.name);
+    const entries = this.density.explain(mapped, names);
+    // Numbers as they were written, not as a map made them.
+    return entries.map((entry) => ({ ...entry, value: names.includes(entry.name) ? row[this.places[names.indexOf(entry.name)]] : '' }));
+  }
+}
+
+/** Blocks that are independent given the class, each class with one or more components. */
+class Generative {
+  constructor({ blocks, components }, columns) {
+    this.components = components;
+    this.blocks = blocks.map((block) => new Block(block, columns));
+    this.isSingle = components.every((weights) => weights.length === 1);
+  }
+
+  groups(row) {
+    const scores = this.blocks.map((block) => block.score(row));
+    return scores[0].map((_, g) => scores.reduce((sum, s) => sum + s[g], 0));
+  }
+
+  score(row) {
+    const groups = this.groups(row);
+    if (this.isSingle) return groups;
+    let start = 0;
+    return this.components.map((weights) => {
+      const own = weights.map((w, k) => w + groups[start + k]);
+      start += weights.length;
+      return logSumExp(own);
+    });
+  }
+
+  /** log p(x | class) = Σₖ rₖ log pₖ(x) + Σₖ rₖ ln(πₖ/rₖ), with rₖ = p(component | x, class). */
+  explain(row) {
+    const entries = this.blocks.flatMap((block) => block.explain(row));
+    if (this.isSingle) return entries;
+    const groups = this.groups(row);
+    let start = 0;
+    const rest = [];
+    const shares = this.components.map((weights) => {
+      const own = weights.map((w, k) => w + groups[start + k]);
+      const total = logSumExp(own);
+      const r = own.map((x) => (total > -Infinity ? Math.exp(x - total) : 1 / own.length));
+      rest.push(r.reduce((sum, r, k) => (r > 0 ? sum + r * (weights[k] - Math.log(r)) : sum), 0));
+      const first = start;
+      start += weights.length;
+      return { r, first };
+    });
+    const mean = ({ evidence }) => shares.map(({ r, first }) => r.reduce((sum, r, k) => (r > 0 ? sum + r * evidence[first + k] : sum), 0));
+    return [...entries.map((entry) => ({ ...entry, evidence: mean(entry) })), { name: '(components)', value: '', evidence: rest, missing: false }];
+  }
+}
+
+/** The evidence of a model with its affine calibration, a·e + b, of which a row with missing cells gets a share. */
+class Calibrated {
+  constructor(model, { scale, bias, typical_cells: typical }) {
+    Object.assign(this, { model, scale, bias, typical });
+  }
+
+  share(row) {
+    const cells = row.filter((cell) => cell instanceof Map || (cell !== MISSING && !Number.isNaN(cell))).length;
+    if (cells >= this.typical) return { slope: 1, offset: 1 };
+    return cells === 0 ? { slope: 0, offset: 0 } : { slope: (cells - 1) / (this.typical - 1), offset: cells / this.typical };
+  }
+
+  slope(share) {
+    return this.scale / (this.scale + (1 - this.scale) * share.slope);
+  }
+
+  score(row) {
+    const [evidence, share] = [this.model.score(row), this.share(row)];
+    if (share.offset === 0) return evidence.map(() => 0);
+    if (evidence.every((e) => e === -Infinity)) return evidence;
+    return evidence.map((e, k) => this.slope(share) * e + share.offset * this.bias[k]);
+  }
+
+  explain(row) {
+    const [entries, after, slope] = [this.model.explain(row), this.score(row), this.slope(this.share(row))];
+    const scaled = entries.map((entry) => ({ ...entry, evidence: entry.evidence.map((e) => (Number.isFinite(e) ? e * slope : e)) }));
+    const rest = after.map((a, k) => (a === -Infinity ? 0 : a - scaled.reduce((sum, { evidence }) => sum + evidence[k], 0)));
+    return [...scaled, { name: '(calibration)', value: '', evidence: rest, missing: false }];
+  }
+}
+
+/** What the data of a page make of rows: cells, evidence and explanations. */
+export class Model {
+  constructor(data) {
+    this.readers = data.columns.map((column) => new CellReader(column, data));
+    const { scorer } = data;
+    const plain = scorer.kind === 'linear' ? new Linear(scorer.numbers) : new Generative(scorer, data.columns);
+    this.model = scorer.calibration ? new Calibrated(plain, scorer.calibration) : plain;
+  }
+
+  /** The cells of a row of texts, in the order of the columns. */
+  read(row) {
+    return this.readers.map((reader, j) => reader.read(row[j]));
+  }
+
+  evidence(cells) {
+    return this.model.score(cells);
+  }
+
+  explain(cells) {
+    return this.model.explain(cells);
+  }
+}
