@@ -1,7 +1,8 @@
 // The page's own scorer, behind the interface that the page asks:
 //
 //   describe()                    what the model is: classes, columns, prior, rows that it would make
-//   score(rows)                   log p(x | class) in nats for each row of texts, up to what all classes share
+//   score(rows, withDensity)      log p(x | class) in nats for each row of texts; without densities up to what all
+//                                 classes share
 //   ledger(row, a, b, prior)      what each feature says for class a over b (null: over all others), in decibans
 //   densities(missing, prior)     ln p(x) of the drawn rows without some cells, or null
 //

@@ -95,7 +95,7 @@ class Page {
     const costs = actionCosts(state);
     const actions = state.reject === null ? data.classes : [...data.classes, 'reject'];
     try {
-      const [evidence] = await backend.score([state.row]);
+      const [evidence] = await backend.score([state.row], data.has_density);
       const [a, b] = this.between(evidence);
       const ledger = await backend.ledger(state.row, a, b, state.prior);
       const missing = data.columns.map((_, j) => j).filter((j) => state.row[j] === '' && data.columns[j].kind !== 'text');

@@ -4,6 +4,7 @@
 import { el, id, put } from './dom.js';
 import { softplus } from './score/numbers.js';
 import { cellsOf } from './copy.js';
+import { cellText } from './state.js';
 import { logDensity } from './decide.js';
 
 const nats = (x) => (x * Math.LN10) / 10;
@@ -32,14 +33,14 @@ export class Remote {
     const name = names.includes(wanted) ? wanted : names[0];
     if (name === undefined) throw new Error('The service has no models.');
     if (names.length > 1) choose(names, name);
-    const data = await ask(`/page/${encodeURIComponent(name)}.json`);
+    const data = await ask(`/v1/models/${encodeURIComponent(name)}/page`);
     return new Remote(data);
   }
 
   constructor(data) {
     this.data = data;
     this.origin = location.origin;
-    this.path = `/v1/models/${encodeURIComponent(data.name)}/predict`;
+    this.path = `/v1/models/${encodeURIComponent(data.name)}`;
     this.known = new Map();
   }
 
@@ -55,18 +56,14 @@ export class Remote {
    * The evidence of each class against the others in decibans gives p under a flat prior, ln p = −ln(1 + (K−1)/LR),
    * which is the evidence up to what all classes share; ln p(x) under the model's prior gives that, too.
    */
-  async score(rows) {
-    const { predictions } = await ask(this.path, { rows: this.rows(rows), evidence: true, prior: this.named(this.data.prior) });
+  async score(rows, withDensity = false) {
+    const { predictions } = await ask(`${this.path}/predict`, { rows: this.rows(rows), evidence: true, density: withDensity, prior: this.named(this.data.prior) });
     const others = Math.log(this.data.classes.length - 1);
-    return predictions.map(({ evidence, log_density: density }) => {
-      const flat = this.list(evidence).map((x) => -softplus(others - nats(number(x))));
-      const shared = density === undefined ? 0 : number(density) - logDensity(flat, this.data.prior);
+    return predictions.map((told) => {
+      const flat = this.data.classes.map((name) => -softplus(others - nats(number(told.evidence[name]))));
+      const shared = withDensity ? number(told.log_density) - logDensity(flat, this.data.prior) : 0;
       return flat.map((e) => e + (Number.isFinite(shared) ? shared : 0));
     });
-  }
-
-  list(of) {
-    return Array.isArray(of) ? of : this.data.classes.map((name) => of[name]);
   }
 
   named(prior) {
@@ -76,7 +73,7 @@ export class Remote {
   async ledger(row, a, b, prior) {
     const { classes } = this.data;
     const between = b === null ? [classes[a]] : [classes[a], classes[b]];
-    const { predictions } = await ask(this.path, { rows: this.rows([row]), explain: between, prior: this.named(prior) });
+    const { predictions } = await ask(`${this.path}/predict`, { rows: this.rows([row]), explain: between, prior: this.named(prior) });
     const { ledger } = predictions[0];
     const features = ledger.features.map((line) => ({ ...line, decibans: number(line.decibans) }));
     const start = number(ledger.prior);
@@ -89,8 +86,8 @@ export class Remote {
     const key = missing.join();
     if (!this.known.has(key)) {
       if (this.known.size > 50) this.known.clear();
-      const text = (cell, j) => (missing.includes(j) || cell === null ? '' : String(cell));
-      this.known.set(key, this.score(drawn.rows.map((row) => row.map(text))));
+      const text = (cell, j) => (missing.includes(j) ? '' : cellText(this.data.columns[j], cell));
+      this.known.set(key, this.score(drawn.rows.map((row) => row.map((cell, j) => text(cell, j))), true));
     }
     return (await this.known.get(key)).map((evidence) => logDensity(evidence, prior));
   }

@@ -34,8 +34,10 @@ mod predict;
 mod problem;
 mod router;
 mod server;
+mod sha256;
 mod stream;
 mod write;
 
 pub use options::{Limits, Options};
+pub use page::self_contained;
 pub use server::{Handle, Server, takes_signals};

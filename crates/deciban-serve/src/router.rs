@@ -91,6 +91,7 @@ pub fn router(shared: Arc<Shared>, options: &Options) -> Router {
         .route("/openapi.json", get(openapi::route))
         .route("/v1/models", get(models))
         .route("/v1/models/{name}", get(model).post(platforms::kserve))
+        .route("/v1/models/{name}/page", get(of_page))
         .route("/v1/models/{name}/predict", post(predict::route))
         .route("/v1/models/{name}/explain", post(case::explain))
         .route("/v1/models/{name}/rank", post(case::rank))
@@ -155,6 +156,13 @@ async fn models(State(shared): State<Arc<Shared>>) -> Response {
 /// What a model takes and answers.
 async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Result<Response, Problem> {
     Ok(reply_json(&shared.model(&name)?.card))
+}
+
+/// What the page shows of a model: its columns, and rows that it would make.
+async fn of_page(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Result<Response, Problem> {
+    let served = shared.model(&name)?;
+    let data = page::data(served.predictor.model(), &name).map_err(|error| Problem::of(&error))?;
+    Ok(reply_json(&data))
 }
 
 /// Only what the page brings itself may run, and it may ask no other server.

@@ -13,6 +13,7 @@ mod forget;
 mod impute;
 mod inspect;
 mod merge;
+mod page;
 mod plot;
 mod predict;
 mod sample;
@@ -40,6 +41,7 @@ pub enum Command {
     Inspect(inspect::Inspect),
     Sample(sample::Sample),
     Serve(serve::Serve),
+    Page(page::Page),
     Stats(stats::Stats),
     Merge(merge::Merge),
     Update(update::Update),
@@ -64,6 +66,7 @@ impl Command {
             Command::Inspect(command) => command.run(),
             Command::Sample(command) => command.run(),
             Command::Serve(command) => command.run(),
+            Command::Page(command) => command.run(),
             Command::Stats(command) => command.run(),
             Command::Merge(command) => command.run(),
             Command::Update(command) => command.run(),

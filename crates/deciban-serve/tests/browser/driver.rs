@@ -23,7 +23,10 @@ fn install() {
     let apt = |arguments: &[&str]| Command::new("apt-get").args(arguments).output();
     let _ = apt(&["update"]);
     let _ = apt(&["install", "-y", "chromium", "chromium-driver"]);
-    assert!(has("chromium") && has("chromedriver"), "the page is tested in Chromium: apt-get install chromium chromium-driver");
+    assert!(
+        has("chromium") && has("chromedriver"),
+        "the page is tested in Chromium: apt-get install chromium chromium-driver"
+    );
 }
 
 /// axe-core, which finds what is hard to use without eyes or hands; fetched once.
@@ -36,7 +39,8 @@ pub fn axe() -> String {
             let _ = Command::new("apt-get").args(["install", "-y", "npm"]).output();
         }
         std::fs::create_dir_all(&folder).unwrap();
-        let packed = Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(&folder).output().expect("npm");
+        let packed =
+            Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(&folder).output().expect("npm");
         assert!(packed.status.success(), "npm pack: {}", String::from_utf8_lossy(&packed.stderr));
         let name = String::from_utf8(packed.stdout).unwrap();
         let done = Command::new("tar").args(["xzf", name.trim(), "package/axe.min.js"]).current_dir(&folder).status();
@@ -150,7 +154,8 @@ impl Browser {
     /// Runs a script whose promise is waited for.
     #[track_caller]
     pub fn run_async(&self, script: &str) -> Value {
-        let script = format!("const done = arguments[0]; (async () => {{ {script} }})().then(done, (e) => done(String(e)));");
+        let script =
+            format!("const done = arguments[0]; (async () => {{ {script} }})().then(done, (e) => done(String(e)));");
         self.ask("POST", "/execute/async", json!({ "script": script, "args": [] }))
     }
 
@@ -245,15 +250,24 @@ impl Browser {
             "const found = await axe.run(document, { resultTypes: ['violations'] });
              return found.violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));",
         );
-        found.as_array().unwrap_or_else(|| panic!("{found}")).iter().map(|v| v.as_str().unwrap_or("").to_string()).collect()
+        found
+            .as_array()
+            .unwrap_or_else(|| panic!("{found}"))
+            .iter()
+            .map(|v| v.as_str().unwrap_or("").to_string())
+            .collect()
     }
 
     /// The page as a picture, if `DECIBAN_SHOTS` names a folder for it.
     pub fn shot(&self, name: &str) {
         let Some(folder) = std::env::var_os("DECIBAN_SHOTS").map(PathBuf::from) else { return };
-        let size = self.run("return [document.documentElement.clientWidth, document.documentElement.scrollHeight]", json!([]));
+        let size =
+            self.run("return [document.documentElement.clientWidth, document.documentElement.scrollHeight]", json!([]));
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
-        let shot = self.chromium("Page.captureScreenshot", json!({ "format": "png", "clip": clip, "captureBeyondViewport": true }));
+        let shot = self.chromium(
+            "Page.captureScreenshot",
+            json!({ "format": "png", "clip": clip, "captureBeyondViewport": true }),
+        );
         let file = folder.join(format!("{name}.base64"));
         std::fs::write(&file, shot["data"].as_str().unwrap()).unwrap();
         let png = Command::new("base64").arg("-d").arg(&file).output().unwrap().stdout;

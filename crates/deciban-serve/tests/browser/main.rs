@@ -112,7 +112,10 @@ fn flow(browser: &Browser, known: &Known<'_>) {
 fn form_and_state(browser: &Browser, known: &Known<'_>) {
     // An empty field is an unknown cell, and silent.
     browser.click(&format!(".field:has({}) .forget", field("Ash")));
-    browser.wait("Ash is unknown", "return document.querySelector('.ledger').textContent.includes('unknown, and silent: Ash')");
+    browser.wait(
+        "Ash is unknown",
+        "return document.querySelector('.ledger').textContent.includes('unknown, and silent: Ash')",
+    );
     assert!(evidence(browser).get("Ash").is_none());
     browser.fill(&field("Ash"), "2.43");
     browser.wait("Ash speaks", "return document.querySelectorAll('.waterfall tr.feature').length === 13");
@@ -160,13 +163,17 @@ fn prior(browser: &Browser) {
     until_decided(browser, "Barolo");
     assert_eq!(evidence(browser), before);
     browser.click(".prior .buttons button");
-    browser.wait("the prior is back", "return Math.abs(Number(document.querySelector('.slider input[type=number]').value) - 26.97) < 0.01");
+    browser.wait(
+        "the prior is back",
+        "return Math.abs(Number(document.querySelector('.slider input[type=number]').value) - 26.97) < 0.01",
+    );
     assert_eq!((evidence(browser), widths(browser)), (before, bars));
 }
 
 fn costs_and_reject(browser: &Browser) {
     let before = evidence(browser);
-    let zones = || browser.run("return document.querySelector('.waterfall .axis svg').getAttribute('aria-label')", json!([]));
+    let zones =
+        || browser.run("return document.querySelector('.waterfall .axis svg').getAttribute('aria-label')", json!([]));
     let plain = zones();
     // A wrong Barolo becomes dear: the threshold moves, the evidence does not.
     browser.fill("input[aria-label='Cost of deciding Barolo where Grignolino is true']", "100000000000");
@@ -213,7 +220,10 @@ fn map(browser: &Browser) {
     browser.press(&[LEFT, UP]);
     browser.wait("the point has moved", "return document.activeElement === document.querySelector('.point')");
     let stepped = place();
-    assert!(stepped[0][1].as_f64() < after[0][1].as_f64() && stepped[1][1].as_f64() > after[1][1].as_f64(), "{stepped}");
+    assert!(
+        stepped[0][1].as_f64() < after[0][1].as_f64() && stepped[1][1].as_f64() > after[1][1].as_f64(),
+        "{stepped}"
+    );
     // A number box.
     browser.fill(".axis-control input", "3");
     browser.wait("the form follows", &format!("return document.getElementById('{name}').value === '3'"));
@@ -221,7 +231,10 @@ fn map(browser: &Browser) {
 
 fn unusual(browser: &Browser) {
     browser.click(".starts button");
-    browser.wait("a usual row", "return document.querySelector('.usual').textContent.includes('of the rows that the model would make')");
+    browser.wait(
+        "a usual row",
+        "return document.querySelector('.usual').textContent.includes('of the rows that the model would make')",
+    );
     assert_eq!(text(browser, ".usual .warning"), "");
     browser.fill(&field("Alcohol"), "20");
     browser.wait("a warning", "return document.querySelector('.usual .warning').textContent.startsWith('Far out')");
@@ -272,7 +285,8 @@ fn table(browser: &Browser) {
 fn keyboard(browser: &Browser, known: &Known<'_>) {
     browser.go(known.url);
     name_fields(browser);
-    let focused = || browser.run("return document.activeElement.id || document.activeElement.textContent.trim()", json!([]));
+    let focused =
+        || browser.run("return document.activeElement.id || document.activeElement.textContent.trim()", json!([]));
     browser.press(&[TAB]);
     assert_eq!(focused(), "skip");
     let mut seen = Vec::new();
@@ -283,7 +297,10 @@ fn keyboard(browser: &Browser, known: &Known<'_>) {
             break;
         }
     }
-    assert!(["Typical row", "Random row", "Alcohol", "Ash", "Proline"].iter().all(|name| seen.iter().any(|s| s == name)), "{seen:?}");
+    assert!(
+        ["Typical row", "Random row", "Alcohol", "Ash", "Proline"].iter().all(|name| seen.iter().any(|s| s == name)),
+        "{seen:?}"
+    );
     browser.press(&[END, BACKSPACE, BACKSPACE, BACKSPACE, BACKSPACE, "1", "6", "0", "0"]);
     until_decided(browser, "Barolo");
     // Every control can be reached, and the focus is seen.
@@ -309,7 +326,8 @@ fn looks(browser: &Browser, known: &Known<'_>) {
             let name = format!("{}-{width}-{scheme}", known.name);
             let found = browser.violations(known.axe);
             assert!(found.is_empty(), "{name}: {found:#?}");
-            let cut = browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth", json!([]));
+            let cut = browser
+                .run("return document.documentElement.scrollWidth - document.documentElement.clientWidth", json!([]));
             assert_eq!(cut, 0, "{name}: the page is wider than the screen");
             let small = browser.run(
                 "return [...document.querySelectorAll('button, select, input, summary, a.glance')]
@@ -319,7 +337,10 @@ fn looks(browser: &Browser, known: &Known<'_>) {
                 json!([]),
             );
             assert_eq!(small, json!([]), "{name}: targets below 24 pixels");
-            browser.run("document.querySelectorAll('details').forEach((d) => (d.open = false)); window.scrollTo(0, 0)", json!([]));
+            browser.run(
+                "document.querySelectorAll('details').forEach((d) => (d.open = false)); window.scrollTo(0, 0)",
+                json!([]),
+            );
             browser.shot(&name);
         }
     }
@@ -328,7 +349,8 @@ fn looks(browser: &Browser, known: &Known<'_>) {
 
 /// A small table with labels, so that its parts are looked at, too.
 fn table_on(browser: &Browser) {
-    let csv: String = std::fs::read_to_string(example("wine.csv")).unwrap().lines().step_by(9).map(|l| format!("{l}\n")).collect();
+    let csv: String =
+        std::fs::read_to_string(example("wine.csv")).unwrap().lines().step_by(9).map(|l| format!("{l}\n")).collect();
     browser.run(
         "const files = new DataTransfer();
          files.items.add(new File([arguments[0]], 'wine.csv'));
