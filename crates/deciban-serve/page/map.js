@@ -20,6 +20,9 @@ export class RegionMap {
     this.canvas = el('canvas', { width: ACROSS, height: DOWN, 'aria-hidden': 'true' });
     this.drawing = svg('svg', { role: 'group', 'aria-label': 'Map of two features' });
     this.point = svg('g', { class: 'point', tabindex: 0, role: 'button', 'aria-roledescription': 'movable point', onkeydown: (e) => this.key(e) }, svg('circle', { r: 16, class: 'halo' }), svg('circle', { r: 6.5, class: 'dot' }), svg('circle', { r: 2, class: 'centre' }));
+    // The point is never taken out of the drawing, so that it keeps the focus.
+    this.layers = svg('g');
+    this.drawing.append(this.layers, this.point);
     this.drawing.addEventListener('pointerdown', (e) => this.press(e));
     this.drawing.addEventListener('pointermove', (e) => this.drag(e));
     this.drawing.addEventListener('pointerup', () => (this.dragging = false));
@@ -120,7 +123,7 @@ export class RegionMap {
       return null;
     };
     put(
-      this.drawing,
+      this.layers,
       svg('defs', {}, clip),
       svg('g', { 'clip-path': 'url(#frame)' }, this.classes(jx, jy), guide(0), guide(1), this.names),
       svg('rect', { x: FRAME.left, y: FRAME.top, width: this.width - FRAME.left - FRAME.right, height: bottom - FRAME.top, class: 'frame' }),
@@ -129,15 +132,13 @@ export class RegionMap {
       svg('text', { x: (FRAME.left + this.width - FRAME.right) / 2, y: this.height - 8, 'text-anchor': 'middle', class: 'strong' }, columns[0].name),
       svg('text', { x: 14, y: (FRAME.top + bottom) / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${(FRAME.top + bottom) / 2})`, class: 'strong' }, columns[1].name),
     );
-    // The point stays the same element, so that it keeps the focus.
+    this.point.style.display = isThere ? '' : 'none';
     if (isThere) {
       this.point.setAttribute('transform', `translate(${this.x(x)} ${this.y(y)})`);
       this.point.setAttribute('aria-label', `The case: ${columns[0].name} ${state.row[jx]}, ${columns[1].name} ${state.row[jy]}. Arrow keys move it, with Shift by larger steps.`);
-      const hadFocus = document.activeElement === this.point || this.hasFocus;
-      this.drawing.append(this.point);
-      if (hadFocus) this.point.focus({ preventScroll: true });
-      this.hasFocus = false;
     }
+    if (isThere && this.wantsFocus) this.point.focus({ preventScroll: true });
+    this.wantsFocus = false;
     const unknown = [jx, jy].filter((j) => state.row[j] === '').map((j) => this.data.columns[j].name);
     put(this.note, unknown.length ? `${unknown.join(' and ')}: unknown. Click on the map to place the case.` : this.hasEllipses ? 'Names and shades: the decision there, the other cells of the case being as they are. Ellipses: 1 and 2 standard deviations of each class.' : 'Names and shades: the decision there, the other cells of the case being as they are.');
   }
@@ -194,9 +195,9 @@ export class RegionMap {
       return cells;
     };
     const key = JSON.stringify([row.map((cell, j) => (map.includes(j) ? 0 : cell)), map, this.ranges]);
-    if (key !== this.key) {
+    if (key !== this.scored) {
       // A plane of rows takes longer than one: it waits until nobody types.
-      if (this.key) await new Promise((resolve) => setTimeout(resolve, 80));
+      if (this.scored) await new Promise((resolve) => setTimeout(resolve, 80));
       if (asked !== this.asked) return;
       let evidence;
       try {
@@ -205,7 +206,7 @@ export class RegionMap {
         return;
       }
       if (asked !== this.asked) return;
-      [this.key, this.evidence] = [key, evidence];
+      [this.scored, this.evidence] = [key, evidence];
     }
     const decided = this.evidence.map((evidence) => {
       const posterior = logPosterior(evidence, prior).map(Math.exp);
@@ -273,7 +274,7 @@ export class RegionMap {
   press(event) {
     this.dragging = true;
     this.drawing.setPointerCapture(event.pointerId);
-    this.hasFocus = true;
+    this.wantsFocus = true;
     this.move(this.place(event));
     event.preventDefault();
   }

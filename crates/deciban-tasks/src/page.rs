@@ -154,19 +154,19 @@ fn cell(value: &deciban::data::Value, column: &Column, schema: &Schema) -> Value
 fn moments(model: &GenerativeModel) -> Option<Value> {
     let gaussian = |block: &FittedBlock| match &block.density {
         AnyDensity::Gaussian(density) if block.block.gaussianise.is_none() => {
-            in_units(density).map(|(mean, covariance)| (block.block.columns.clone(), mean, covariance))
+            in_units(density).map(|moments| (block.block.columns.clone(), moments))
         }
         _ => None,
     };
     if !model.components().is_single() {
         return None;
     }
-    let (columns, mean, covariance) = model.blocks().iter().find_map(gaussian)?;
+    let (columns, [mean, covariance]) = model.blocks().iter().find_map(gaussian)?;
     Some(json!({ "columns": columns, "mean": mean, "covariance": covariance }))
 }
 
-/// The mean and the covariance, row after row, of each class; `None` after a projection.
-fn in_units(density: &GaussianDensity) -> Option<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+/// The means and the covariances, row after row, each with a list for every class; `None` after a projection.
+fn in_units(density: &GaussianDensity) -> Option<[Vec<Vec<f64>>; 2]> {
     if density.chain().iter().any(|linear| !linear.is_columnwise()) {
         return None;
     }
@@ -185,7 +185,7 @@ fn in_units(density: &GaussianDensity) -> Option<(Vec<Vec<f64>>, Vec<Vec<f64>>)>
         let sigma = density.covariance(class);
         (0..d * d).map(|c| sigma[(c / d, c % d)] * unit[c / d] * unit[c % d]).collect()
     };
-    Some((density.means().iter().map(mean).collect(), (0..density.means().len()).map(covariance).collect()))
+    Some([density.means().iter().map(mean).collect(), (0..density.means().len()).map(covariance).collect()])
 }
 
 /// The numbers of a model, for the page's own scorer.

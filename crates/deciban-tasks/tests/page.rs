@@ -118,7 +118,7 @@ fn random_rows(model: &Model, rows: usize, has_gaps: bool) -> String {
                         1 => "ÉLAN!?".to_string(),
                         _ => column.levels[random.below(column.levels.len() as u64) as usize].to_uppercase(),
                     };
-                    (0..random.below(12)).map(|_| word(&mut random)).collect::<Vec<_>>().join(" ")
+                    (0..1 + random.below(11)).map(|_| word(&mut random)).collect::<Vec<_>>().join(" ")
                 }
                 _ if u < 0.1 => "zzz".into(),
                 _ => column.levels[random.below(column.levels.len() as u64) as usize].clone(),

@@ -92,7 +92,10 @@ export class Gaussian {
     this.isJoint = full || tails === 'joint';
   }
 
-  /** z of a row and ln dz/dx of each column; NaN stays NaN. A projection mixes its columns, so it needs all of them. */
+  /**
+   * z of a row and ln dz/dx of each column; NaN stays NaN. A projection mixes its columns, so it needs all of them; its
+   * own volume is left out, and what the maps before it had is in the first place.
+   */
   mapped(x) {
     let [z, volumes] = [Float64Array.from(x), new Float64Array(x.length)];
     for (const { centre, scale, transposed } of this.chain) {
@@ -104,8 +107,8 @@ export class Gaussian {
         const inputs = centre.length;
         const dot = (i) => centred.reduce((sum, z, j) => sum + z * transposed[i * inputs + j], 0);
         z = Float64Array.from({ length: transposed.length / inputs }, (_, i) => dot(i));
-        // The density is that of z, up to what all classes share.
-        volumes = new Float64Array(z.length);
+        const before = volumes.reduce((sum, v) => sum + v, 0);
+        volumes = Float64Array.from(z, (_, i) => (i === 0 ? before : 0));
       }
     }
     return { z, volumes };

@@ -152,11 +152,11 @@ fn prior(browser: &Browser) {
     let (before, bars) = (evidence(browser), widths(browser));
     assert!(bars.as_array().unwrap().len() == 13, "{bars}");
     // The evidence for Barolo is strong: only a prior that nearly rules it out turns the decision.
-    browser.fill("input[aria-label='Prior of Barolo in per cent']", "0.0000001");
+    browser.fill("input[aria-label='Prior of Barolo in per cent']", "1e-15");
     until_decided(browser, "Grignolino");
     assert_eq!(evidence(browser), before, "the evidence does not depend on the prior");
     let start = browser.run("return Number(document.querySelector('.waterfall tr.prior').dataset.decibans)", json!([]));
-    assert!(start.as_f64().unwrap() < -80.0, "{start}");
+    assert!(start.as_f64().unwrap() < -150.0, "{start}");
     // By the slider and the keyboard: to the right end Barolo is all but certain.
     browser.run("document.querySelectorAll('.slider input[type=range]')[1].focus()", json!([]));
     browser.press(&[END]);
@@ -176,7 +176,7 @@ fn costs_and_reject(browser: &Browser) {
         || browser.run("return document.querySelector('.waterfall .axis svg').getAttribute('aria-label')", json!([]));
     let plain = zones();
     // A wrong Barolo becomes dear: the threshold moves, the evidence does not.
-    browser.fill("input[aria-label='Cost of deciding Barolo where Grignolino is true']", "100000000000");
+    browser.fill("input[aria-label='Cost of deciding Barolo where Grignolino is true']", "1e18");
     until_decided(browser, "Grignolino");
     assert_ne!(zones(), plain);
     assert_eq!(evidence(browser), before);
@@ -207,6 +207,11 @@ fn map(browser: &Browser) {
     let before = place();
     browser.run("document.querySelector('.plane').scrollIntoView({ block: 'center' })", json!([]));
     browser.drag(".point .dot", (90, -60));
+    let across = |sign: &str, than: &Value| {
+        let box_value = "Number(document.querySelector('.axis-control input').value)";
+        browser.wait("the point has moved", &format!("return {box_value} {sign} {}", than[0][1]));
+    };
+    across(">", &before);
     let after = place();
     let moved = |k: usize| after[k][1].as_f64().unwrap() - before[k][1].as_f64().unwrap();
     assert!(moved(0) > 0.0 && moved(1) > 0.0, "{before} {after}");
@@ -214,11 +219,16 @@ fn map(browser: &Browser) {
     let name = after[0][0].as_str().unwrap().to_string();
     let cell = browser.run("return Number(document.getElementById(arguments[0]).value)", json!([name]));
     assert_eq!(cell, after[0][1]);
-    // Arrow keys: two steps to the left, one up; the point keeps the focus.
+    // Arrow keys: one step up, two to the left; the point keeps the focus.
     browser.run("document.querySelector('.point').focus()", json!([]));
-    browser.press(&[LEFT]);
-    browser.press(&[LEFT, UP]);
-    browser.wait("the point has moved", "return document.activeElement === document.querySelector('.point')");
+    browser.press(&[UP]);
+    browser.wait(
+        "it is higher",
+        &format!("return Number(document.querySelectorAll('.axis-control input')[1].value) > {}", after[1][1]),
+    );
+    browser.press(&[LEFT, LEFT]);
+    across("<", &after);
+    browser.wait("the focus is kept", "return document.activeElement === document.querySelector('.point')");
     let stepped = place();
     assert!(
         stepped[0][1].as_f64() < after[0][1].as_f64() && stepped[1][1].as_f64() > after[1][1].as_f64(),
@@ -257,12 +267,12 @@ fn table(browser: &Browser) {
         json!([]),
     );
     // By `deciban evaluate` on the same rows.
-    assert_eq!((&figures["labelled rows"], &figures["error"]), (&json!("178"), &json!("0.6 %")));
+    assert_eq!((&figures["labelled rows"], &figures["error"]), (&json!("178"), &json!("0.56 %")));
     assert_eq!(browser.run("return document.querySelectorAll('.curves svg').length", json!([])), 2);
     // The decisions follow the prior.
     let counts = || text(browser, ".counts");
     let before = counts();
-    browser.fill("input[aria-label='Prior of Barolo in per cent']", "0.0000000001");
+    browser.fill("input[aria-label='Prior of Barolo in per cent']", "1e-9");
     browser.wait("decisions change", &format!("return document.querySelector('.counts').textContent !== '{before}'"));
     browser.click(".prior .buttons button");
     // Chosen, without labels and without some columns.
