@@ -161,7 +161,7 @@ async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> R
 /// What the page shows of a model: its columns, and rows that it would make.
 async fn of_page(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Result<Response, Problem> {
     let served = shared.model(&name)?;
-    let data = page::data(served.predictor.model(), &name).map_err(|error| Problem::of(&error))?;
+    let data = page::data(served.predictor.model(), &name).map_err(|_| Problem::internal())?;
     Ok(reply_json(&data))
 }
 
