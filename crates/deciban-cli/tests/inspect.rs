@@ -150,7 +150,7 @@ fn what_has_no_form_is_refused_before_anything_is_printed() {
     assert!(model.get("quadratic").is_none());
     let folder = Folder::with_model(&["--gaussianise"]);
     let message = folder.fails(&["inspect", "wine.deciban", "--forms"]);
-    assert_eq!(message, "--forms: only a Gaussian model without --gaussianise is a form of its columns");
+    assert_eq!(message, "--forms: only a Gaussian model without --deskew and --gaussianise is a form of its columns");
     assert!(folder.json(&["inspect", "wine.deciban", "--json"]).get("quadratic").is_none());
 }
 

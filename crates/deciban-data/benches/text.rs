@@ -75,7 +75,8 @@ fn options() -> Options {
 /// One pass over the file.
 fn summarise(files: &impl Engine) -> Statistics {
     let family = AnyFamily::Multinomial(Multinomial::default());
-    let block = Block { columns: vec![0], names: vec!["c1".into()], gaussianise: None, discretise: None, family };
+    let block =
+        Block { columns: vec![0], names: vec!["c1".into()], deskew: None, gaussianise: None, discretise: None, family };
     Statistics::collect(Summarise { blocks: vec![block], folds: 1, seed: 0 }, files).unwrap()
 }
 

@@ -46,7 +46,7 @@ mod _core {
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::transform::{discretise, gaussianise};
+    use super::transform::{deskew, discretise, gaussianise};
     #[pymodule_export]
     use super::unusual::{adapt_prior, conformal_p_values, density};
 

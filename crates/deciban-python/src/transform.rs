@@ -2,7 +2,7 @@
 
 use deciban::data::{MISSING, Tile};
 use deciban::statistic::Quantiles;
-use deciban::transform::{Binning, Gaussianise};
+use deciban::transform::{Binning, Deskew, Gaussianise};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -39,6 +39,20 @@ pub fn gaussianise<'py>(py: Python<'py>, x: &Bound<'_, PyAny>, like: &Bound<'_, 
         tile.column(0).iter().enumerate().for_each(|(i, y)| out[i * width + j] = *y);
     }
     to_numpy(py, &out, &[rows, width])
+}
+
+/// Square images, one in each row, without their slant.
+#[pyfunction]
+pub fn deskew<'py>(py: Python<'py>, x: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let x = Array::new(x)?;
+    let (rows, pixels) = (x.rows(), x.columns());
+    let map = Deskew::of_pixels(pixels).map_err(raise)?;
+    let mut out = x.slice::<f64>()?.to_vec();
+    if out.iter().any(|p| !p.is_finite()) {
+        return Err(PyValueError::new_err("deskew needs every pixel, and finite numbers"));
+    }
+    out.chunks_exact_mut(pixels).for_each(|image| map.image(image));
+    to_numpy(py, &out, &[rows, pixels])
 }
 
 /// For each column of `x` the cut points that tell the classes apart best (minimum description length), and the

@@ -60,7 +60,7 @@ fn furthest(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn families() -> Vec<Gaussian> {
-    let plain = Structure::ALL.map(|(_, covariance)| Gaussian { covariance, ..Gaussian::default() });
+    let plain = Structure::FREE.map(|(_, covariance)| Gaussian { covariance, ..Gaussian::default() });
     let bayes = Gaussian { estimator: Estimator::Bayes, ..Gaussian::default() };
     let unbiased = Gaussian { estimator: Estimator::Unbiased, pooling: Strength::Fixed(0.3), ..Gaussian::default() };
     let steps = |steps: &[Step]| Gaussian { steps: steps.to_vec(), ..Gaussian::default() };

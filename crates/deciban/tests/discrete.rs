@@ -58,6 +58,7 @@ impl Categories {
         Block {
             columns: (0..self.names.len()).collect(),
             names: self.names.clone(),
+            deskew: None,
             gaussianise: None,
             discretise: None,
             family,

@@ -420,3 +420,25 @@ fn passes_travel_as_bytes() {
     let far = learner.learn(&Remote(table.memory(), table.batch())).unwrap().evidence(&table.batch()).unwrap();
     assert!(near.values().iter().zip(far.values()).all(|(a, b)| (a - b).abs() < 1e-6));
 }
+
+/// Columns are scaled before they are shrunk, also where cells are missing: units change nothing.
+#[test]
+fn missing_cells_of_standardised_columns_know_no_units() {
+    let table = |scale: f64| {
+        let mut table = gaussians(300, &mut Random::new(31)).with_gaps(0.2, &mut Random::new(32));
+        table.columns[1].iter_mut().for_each(|x| *x *= scale);
+        table
+    };
+    let family = Gaussian {
+        shrinkage: deciban::family::gaussian::Strength::Fixed(0.3),
+        steps: vec![Step::Standardise],
+        ..Gaussian::default()
+    };
+    let fit = |table: &Table| learner(table, family.clone()).learn(&table.memory()).unwrap();
+    let (plain, scaled) = (table(1.0), table(1e4));
+    let (a, b) = (fit(&plain).evidence(&plain.batch()).unwrap(), fit(&scaled).evidence(&scaled.batch()).unwrap());
+    for i in 0..300 {
+        let llr = |row: &[f64]| row[1] - row[0];
+        assert!((llr(a.row(i)) - llr(b.row(i))).abs() < 1e-6, "{} {}", llr(a.row(i)), llr(b.row(i)));
+    }
+}

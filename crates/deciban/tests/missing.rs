@@ -89,7 +89,7 @@ fn spherical_marginals_keep_the_variance_of_all_columns() {
 #[test]
 fn rows_with_and_without_gaps_do_not_disturb_each_other() {
     let wine = common::wine();
-    for covariance in Structure::ALL.map(|s| s.1) {
+    for covariance in Structure::FREE.map(|s| s.1) {
         let model = wine.fit(Gaussian { covariance, ..Gaussian::default() });
         let mut values = wine.values.clone();
         values.chunks_exact_mut(13).step_by(3).for_each(|row| row[5] = f64::NAN);
@@ -108,7 +108,7 @@ fn rows_with_and_without_gaps_do_not_disturb_each_other() {
 fn a_row_without_cells_leaves_the_prior() {
     let wine = common::wine();
     let prior = Prior::new(&[0.2, 0.3, 0.5]).unwrap();
-    for covariance in Structure::ALL.map(|s| s.1) {
+    for covariance in Structure::FREE.map(|s| s.1) {
         for estimator in [Estimator::Ml, Estimator::Bayes] {
             let family = Gaussian { covariance, estimator, steps: vec![Step::Standardise], ..Gaussian::default() };
             let evidence = without(&wine.fit(family), &wine, &(0..13).collect::<Vec<_>>());
@@ -120,10 +120,11 @@ fn a_row_without_cells_leaves_the_prior() {
 }
 
 #[test]
-fn a_projection_needs_every_cell() {
+fn a_student_density_after_a_projection_needs_every_cell() {
     let wine = common::wine();
     for step in [Step::Pca(3), Step::Lda(2)] {
-        let model = wine.fit(Gaussian { steps: vec![Step::Standardise, step], ..Gaussian::default() });
+        let (estimator, steps) = (Estimator::Bayes, vec![Step::Standardise, step]);
+        let model = wine.fit(Gaussian { estimator, steps, ..Gaussian::default() });
         let mut values = wine.row(0).to_vec();
         values.extend(wine.row(1));
         values[13 + 4] = f64::NAN;

@@ -376,7 +376,7 @@ proptest! {
         let labels: Vec<u32> = (0..rows.len() as u32).map(|i| i % 2).collect();
         let column = Column { name: "a".into(), kind: Kind::Text, levels: names(20) };
         let schema = Schema::new(vec![column], "class", names(2)).unwrap();
-        let block = Block { columns: vec![0], names: names(1), gaussianise: None, discretise: None, family: AnyFamily::Multinomial(Multinomial::default()) };
+        let block = Block { columns: vec![0], names: names(1), deskew: None, gaussianise: None, discretise: None, family: AnyFamily::Multinomial(Multinomial::default()) };
         let memory = Memory::new(schema, texts.batch().classes(&labels).unwrap()).unwrap();
         let summary = memory.run(&Summarise { blocks: vec![block], folds: 2, seed: 1 }).unwrap();
         let even: Vec<u32> = (0..rows.len() as u32).step_by(2).collect();

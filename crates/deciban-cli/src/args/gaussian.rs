@@ -1,7 +1,7 @@
 //! The hyper-parameters of Gaussian blocks.
 
 use clap::Args;
-use deciban::family::gaussian::{Estimator, Strength, Structure};
+use deciban::family::gaussian::{Estimator, Rank, Strength, Structure};
 use deciban::learn::Options;
 
 use super::one_of;
@@ -28,6 +28,9 @@ pub struct GaussianArgs {
     /// Scale columns to mean 0 and variance 1 first
     #[arg(long)]
     standardise: bool,
+    /// Each row is a square image: take the slant of its strokes out first (`fit images.idx --deskew --pca 40`)
+    #[arg(long)]
+    deskew: bool,
     /// Map each column through its distribution to a normal one first (one more pass)
     #[arg(long)]
     gaussianise: bool,
@@ -41,6 +44,9 @@ pub struct GaussianArgs {
     /// with --components as many as there are dimensions
     #[arg(long, value_name = "ROWS")]
     prior_rows: Option<f64>,
+    /// Principal axes of low-rank covariances: a number, or auto (`--covariance low-rank --rank 5`)
+    #[arg(long, value_name = "Q", default_value = "auto")]
+    rank: Rank,
     /// Number of folds that choose `auto` values; 5 by default
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
     folds: Option<u64>,
@@ -59,9 +65,11 @@ impl GaussianArgs {
             pooling: self.pooling,
             sparse_precision: self.sparse_precision,
             standardise: self.standardise,
+            deskew: self.deskew,
             gaussianise: self.gaussianise,
             pca: self.pca,
             lda: self.lda,
+            rank: self.rank,
             prior_rows: self.prior_rows,
             folds: self.folds.map(|folds| folds as usize),
             seed: self.seed,

@@ -10,7 +10,7 @@ use deciban::learn::options::takers;
 use crate::cmd::is_statistics;
 
 /// What statistics files have settled, besides all options under these headings.
-const SETTLED: [&str; 3] = ["gaussianise", "folds", "seed"];
+const SETTLED: [&str; 4] = ["deskew", "gaussianise", "folds", "seed"];
 const SETTLED_HEADINGS: [&str; 3] = ["Columns", "Texts", "Reading"];
 
 /// Refuses options that the chosen model, or the data, make meaningless.

@@ -60,7 +60,7 @@ class Classifier(Estimator):
         decide. Columns in `ignore` are left out.
     missing : str, number or list of them, optional
         Texts and numbers that stand for a missing cell, besides None, NaN and nulls.
-    covariance : {"full", "tied", "diagonal", "tied-diagonal", "spherical", "tied-spherical"}, optional
+    covariance : {"full", "tied", "diagonal", "tied-diagonal", "spherical", "tied-spherical", "low-rank", "tied-low-rank"}, optional
         What the covariances of the classes have in common; "full" by default.
     estimator : {"ml", "unbiased", "bayes"}, optional
         How covariances are estimated: maximum likelihood (the default), unbiased, or integrated out.
@@ -72,6 +72,8 @@ class Classifier(Estimator):
         The penalty of the graphical lasso on the precision matrix.
     standardise : bool, default False
         Scales columns to mean 0 and variance 1 first.
+    deskew : bool, default False
+        Each row is a square image, row of pixels after row of pixels: takes the slant of its strokes out first.
     gaussianise : bool, default False
         Maps each column through its distribution to a normal one first.
     pca, lda : int, optional
@@ -79,6 +81,9 @@ class Classifier(Estimator):
     prior_rows : float, optional
         How many rows the prior of each covariance weighs, centred on the covariance within classes. By default 0,
         and with several components as many as there are dimensions.
+    rank : int or "auto", optional
+        The number of principal axes of low-rank covariances; "auto", the default, takes the number that held-out rows
+        like best.
     components : int or "auto", optional
         The number of components of each class, each with a shape of its own (a mixture); "auto" takes the number
         that held-out rows like best.
@@ -180,10 +185,12 @@ class Classifier(Estimator):
         pooling=None,
         sparse_precision=None,
         standardise=False,
+        deskew=False,
         gaussianise=False,
         pca=None,
         lda=None,
         prior_rows=None,
+        rank=None,
         components=None,
         unlabelled_weight=None,
         iterations=None,
@@ -230,10 +237,12 @@ class Classifier(Estimator):
         self.pooling = pooling
         self.sparse_precision = sparse_precision
         self.standardise = standardise
+        self.deskew = deskew
         self.gaussianise = gaussianise
         self.pca = pca
         self.lda = lda
         self.prior_rows = prior_rows
+        self.rank = rank
         self.components = components
         self.unlabelled_weight = unlabelled_weight
         self.iterations = iterations

@@ -37,10 +37,12 @@ class Classifier:
     pooling: float | Literal["auto"] | None
     sparse_precision: float | None
     standardise: bool
+    deskew: bool
     gaussianise: bool
     pca: int | None
     lda: int | None
     prior_rows: float | None
+    rank: int | str | None
     components: int | str | None
     unlabelled_weight: float | None
     iterations: int | None
@@ -96,10 +98,12 @@ class Classifier:
         pooling: float | Literal["auto"] | None = None,
         sparse_precision: float | None = None,
         standardise: bool = False,
+        deskew: bool = False,
         gaussianise: bool = False,
         pca: int | None = None,
         lda: int | None = None,
         prior_rows: float | None = None,
+        rank: int | str | None = None,
         components: int | str | None = None,
         unlabelled_weight: float | None = None,
         iterations: int | None = None,

@@ -21,7 +21,7 @@ OTHERS = ("model", "prior", "calibrate", "n_jobs", "progress", "missing", *COLUM
 def learner(params: dict) -> str:
     """The options of the learner that are given, as a JSON object."""
     given = {name: value for name, value in params.items() if name not in OTHERS and value is not None and value is not False}
-    for name in ("shrinkage", "pooling", "components"):
+    for name in ("shrinkage", "pooling", "components", "rank"):
         if name in given:
             given[name] = str(given[name])
     if isinstance(given.get("family"), str):

@@ -32,6 +32,18 @@ def lda(X, y, n, fit_on=None):
     return _linear("lda", X, fit_on, y, n)
 
 
+def deskew(X):
+    """Square images, one in each row, with the slant of their strokes taken out by a shear.
+
+    >>> from deciban.transform import deskew
+    >>> deskew([[0, 0, 1, 0, 1, 0, 1, 0, 0]]).reshape(3, 3)
+    array([[0., 1., 0.],
+           [0., 1., 0.],
+           [0., 1., 0.]])
+    """
+    return _core.deskew(_matrix(X))
+
+
 def gaussianise(X, fit_on=None):
     """Each column through its empirical distribution to a normal one; missing cells stay missing.
 

@@ -3,7 +3,7 @@
 use deciban::data::Schema;
 use deciban::family::AnyDensity;
 use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
-use deciban::learn::{Classifier, FittedBlock, GenerativeModel};
+use deciban::learn::{Block, Classifier, FittedBlock, GenerativeModel};
 use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
@@ -14,9 +14,16 @@ use crate::table::{Table, number};
 /// The density of a model that is one Gaussian block of its columns as they are.
 pub fn plain_density(model: &GenerativeModel) -> Result<&GaussianDensity> {
     match super::gaussian(model) {
-        Some((_, density)) if model.blocks()[0].block.gaussianise.is_none() => Ok(density),
-        _ => Err(Error::parameter("forms", "only a Gaussian model without §gaussianise is a form of its columns")),
+        Some((_, density)) if is_plain(&model.blocks()[0].block) => Ok(density),
+        _ => Err(Error::parameter(
+            "forms",
+            "only a Gaussian model without §deskew and §gaussianise is a form of its columns",
+        )),
     }
+}
+
+fn is_plain(block: &Block) -> bool {
+    block.deskew.is_none() && block.gaussianise.is_none()
 }
 
 /// Linear and softmax weights for a tied covariance, else every pair's quadratic form.

@@ -35,6 +35,9 @@ pub fn options(model: &GenerativeModel) -> String {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for block in model.blocks() {
         let mut line = in_words(&json!(block.block.family));
+        if block.block.deskew.is_some() {
+            line += ", deskewed";
+        }
         if block.block.gaussianise.is_some() {
             line += ", gaussianised";
         }
@@ -101,6 +104,7 @@ pub fn options_json(model: &GenerativeModel) -> Value {
     let block = |block: &deciban::learn::FittedBlock| {
         let mut options = json!(block.block.family);
         options["columns"] = json!(block.block.names);
+        options["deskew"] = json!(block.block.deskew.is_some());
         options["gaussianise"] = json!(block.block.gaussianise.is_some());
         if !model.components().is_single() {
             let counts = (0..model.components().classes()).map(|class| model.components().of_class(class).len());

@@ -290,7 +290,7 @@ pub(crate) fn ellipses(model: &Model, columns: [usize; 2]) -> Vec<Ellipse> {
             let place = b.block.columns.iter().position(|c| *c == column)?;
             match (&b.block.family, &b.density) {
                 (AnyFamily::Gaussian(_), AnyDensity::Gaussian(d))
-                    if d.chain().is_empty() && b.block.gaussianise.is_none() =>
+                    if d.chain().is_empty() && b.block.deskew.is_none() && b.block.gaussianise.is_none() =>
                 {
                     Some((d, place))
                 }

@@ -144,6 +144,7 @@ fn shape(model: &GenerativeModel) -> Shape {
             if model.components().is_single()
                 && columns.len() == 1
                 && block.discretise.is_none()
+                && block.deskew.is_none()
                 && block.gaussianise.is_none() =>
         {
             match &block.family {

@@ -6,7 +6,7 @@ use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Assignment, Density, Family};
 use crate::file::{Archive, Stored};
-use crate::transform::{Discretise, Gaussianise};
+use crate::transform::{Deskew, Discretise, Gaussianise};
 
 /// Columns modelled jointly given the class, with the family of their density.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Block {
     pub columns: Vec<usize>,
     /// Their names.
     pub names: Vec<String>,
+    /// The shear of images, before anything else.
+    pub deskew: Option<Deskew>,
     /// A map of each number towards a normal one, before the family sees it.
     pub gaussianise: Option<Gaussianise>,
     /// Bins for the block's numbers, so that a family of categories sees codes only.
@@ -27,6 +29,8 @@ pub struct Block {
 struct StoredBlock {
     columns: Vec<usize>,
     names: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deskew: Option<Deskew>,
     gaussianised: bool,
     #[serde(default)]
     discretised: bool,
@@ -38,6 +42,7 @@ impl Stored for Block {
         let stored = StoredBlock {
             columns: self.columns.clone(),
             names: self.names.clone(),
+            deskew: self.deskew,
             gaussianised: self.gaussianise.is_some(),
             discretised: self.discretise.is_some(),
             family: self.family.clone(),
@@ -53,7 +58,7 @@ impl Stored for Block {
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let StoredBlock { columns, names, gaussianised, discretised, family } = archive.json(name)?;
+        let StoredBlock { columns, names, deskew, gaussianised, discretised, family } = archive.json(name)?;
         if columns.len() != names.len() || columns.is_empty() {
             return Err(archive.damaged(&format!("`{name}` does not name its columns")));
         }
@@ -65,14 +70,18 @@ impl Stored for Block {
             true => Some(Discretise::load(archive, &format!("{name}.discretise"))?),
             false => None,
         };
-        let widths = [gaussianise.as_ref().map(Gaussianise::width), discretise.as_ref().map(Discretise::width)];
+        let widths = [
+            deskew.map(|deskew| deskew.pixels()),
+            gaussianise.as_ref().map(Gaussianise::width),
+            discretise.as_ref().map(Discretise::width),
+        ];
         if widths.iter().flatten().any(|&width| width != columns.len()) {
             return Err(archive.damaged(&format!("`{name}` has a map for other columns")));
         }
-        if gaussianised && discretised {
-            return Err(archive.damaged(&format!("`{name}` is both gaussianised and discretised")));
+        if discretised && (gaussianised || deskew.is_some()) {
+            return Err(archive.damaged(&format!("`{name}` is both mapped to numbers and discretised")));
         }
-        Ok(Block { columns, names, gaussianise, discretise, family })
+        Ok(Block { columns, names, deskew, gaussianise, discretise, family })
     }
 }
 
@@ -80,7 +89,7 @@ impl Block {
     /// The columns at these places of the schema, by one family.
     pub fn new(places: Vec<usize>, columns: &[Column], family: AnyFamily) -> Self {
         let names = places.iter().map(|&c| columns[c].name.clone()).collect();
-        Block { columns: places, names, gaussianise: None, discretise: None, family }
+        Block { columns: places, names, deskew: None, gaussianise: None, discretise: None, family }
     }
 
     /// The block's columns as its family sees them: numbers with bins are categories, whose levels
@@ -141,7 +150,7 @@ impl Block {
         })
     }
 
-    /// Runs `body` on the block's cells in the chosen rows, gaussianised or discretised if the block is so. The
+    /// Runs `body` on the block's cells in the chosen rows, deskewed, gaussianised or discretised if the block is so. The
     /// second argument is the log-Jacobian of each row, empty where it is 0.
     pub(crate) fn with_cells<R>(
         &self,
@@ -153,11 +162,19 @@ impl Block {
         if let Some(discretise) = &self.discretise {
             return self.with_codes(discretise, batch, rows, body);
         }
-        let Some(map) = &self.gaussianise else { return body(&cells, &[]) };
+        if self.deskew.is_none() && self.gaussianise.is_none() {
+            return body(&cells, &[]);
+        }
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
         cells.read_numbers(&mut tile)?;
-        let mut log_jacobian = vec![0.0; tile.rows()];
-        map.apply(&mut tile, &mut log_jacobian)?;
+        if let Some(deskew) = &self.deskew {
+            deskew.apply(&mut tile, &self.names, |i| cells.row_number(i))?;
+        }
+        let mut log_jacobian = Vec::new();
+        if let Some(map) = &self.gaussianise {
+            log_jacobian.resize(tile.rows(), 0.0);
+            map.apply(&mut tile, &mut log_jacobian)?;
+        }
         cells.read_weights(&mut weights);
         let mut mapped = Batch::new(tile.rows()).column_major(tile.data(), tile.width())?;
         if let Rows::Range(range) = &rows {
@@ -241,6 +258,7 @@ mod tests {
         Block {
             columns: columns.to_vec(),
             names: columns.iter().map(|&c| ["rooms", "area"][c].to_string()).collect(),
+            deskew: None,
             gaussianise: None,
             discretise,
             family: AnyFamily::Histogram(Histogram::default()),

@@ -153,8 +153,8 @@ impl NaiveBayes {
     fn numbers(&self) -> Gaussian {
         let covariance = match self.gaussian.covariance {
             covariance if self.joint_numbers => covariance,
-            Structure::Full => Structure::Diagonal,
-            Structure::Tied => Structure::TiedDiagonal,
+            Structure::Full | Structure::LowRank => Structure::Diagonal,
+            Structure::Tied | Structure::TiedLowRank => Structure::TiedDiagonal,
             covariance => covariance,
         };
         Gaussian { covariance, ..self.gaussian.clone() }

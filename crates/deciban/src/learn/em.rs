@@ -18,11 +18,10 @@ use super::{
 use crate::data::{Batch, Column, Schema};
 use crate::engine::{Engine, Memory};
 use crate::error::{Error, Result};
-use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Structure};
+use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Rank, Structure};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
 use crate::pass::Pass;
 use crate::posterior::Prior;
-use crate::transform::Step;
 
 /// How a model was found by expectation–maximisation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,8 +69,7 @@ fn learn_projected(
 ) -> Result<Option<GenerativeModel>> {
     let ([own], [given]) = (learner.blocks(), statistics.blocks()) else { return Ok(None) };
     let AnyFamily::Gaussian(family) = &own.family else { return Ok(None) };
-    let projects = family.steps.iter().any(|step| !matches!(step, Step::Standardise));
-    if learner.components == Count::Fixed(1) || !projects || given.gaussianise.is_some() {
+    if learner.components == Count::Fixed(1) || !family.projects() || given.gaussianise.is_some() {
         return Ok(None);
     }
     let schema = statistics.schema();
@@ -82,8 +80,8 @@ fn learn_projected(
     let classes = statistics.summary().block(0)?.into_iter().enumerate().map(begun).collect::<Result<Vec<_>>>()?;
     let classes: Vec<_> = gaussians(&classes).collect();
     let names = Names { columns: &given.names, levels: &[], classes: schema.classes() };
-    let (maps, names) = family.maps(&classes, names)?;
-    let project = Project { columns: given.columns.clone(), names: given.names.clone(), maps };
+    let (maps, names, reference) = family.maps(&classes, names)?;
+    let project = Project { block: given.clone(), maps };
     if statistics.summary().rows().iter().sum::<f64>() * project.width() as f64 > MOST_KEPT {
         return Ok(None);
     }
@@ -100,7 +98,7 @@ fn learn_projected(
     let kept = Inside { rows: Memory::new(inner_schema, rows)?, engine };
     let found = learn_plain(&inner, &inner.statistics(&kept)?, &kept)?;
     let [FittedBlock { density: AnyDensity::Gaussian(density), .. }] = found.blocks() else { return Ok(None) };
-    let density = AnyDensity::Gaussian(density.clone().after(project.maps));
+    let density = AnyDensity::Gaussian(density.clone().after(project.maps).with_reference(reference));
     let block = FittedBlock { block: Block { family: own.family.clone(), ..given.clone() }, density };
     let about = About::new(schema.clone(), found.empirical().clone());
     let rows = found.rows().to_vec();
@@ -134,7 +132,11 @@ impl<E: Engine> Engine for Inside<'_, E> {
 
 /// The statistics of Gaussians.
 fn gaussians(classes: &[AnyStatistic]) -> impl Iterator<Item = &GaussianStatistic> {
-    classes.iter().filter_map(|c| if let AnyStatistic::Gaussian(c) = c { Some(c) } else { None })
+    classes.iter().filter_map(gaussian)
+}
+
+fn gaussian(statistic: &AnyStatistic) -> Option<&GaussianStatistic> {
+    if let AnyStatistic::Gaussian(statistic) = statistic { Some(statistic) } else { None }
 }
 
 /// The way from a first model to the best.
@@ -273,7 +275,14 @@ impl<E: Engine> Climb<'_, E> {
                 begun.push(own.family.begin(&statistic, &classes[class], &given.names)?.unwrap_or(statistic));
             }
             let family = settle(&own.family, &begun, self.mixes().then_some(count), names, &summary.block_by_fold(b))?;
-            groups.iter_mut().zip(begun).for_each(|(group, statistic)| group.blocks.push(statistic));
+            for (group, statistic) in groups.iter_mut().zip(begun) {
+                group.blocks.push(match (&family, statistic) {
+                    (AnyFamily::Gaussian(family), AnyStatistic::Gaussian(statistic)) => {
+                        AnyStatistic::Gaussian(family.after_settled(statistic)?)
+                    }
+                    (_, statistic) => statistic,
+                });
+            }
             blocks.push(Block { family, ..given.clone() });
         }
         if count == 1 {
@@ -301,17 +310,18 @@ impl<E: Engine> Climb<'_, E> {
         let single = !self.mixes();
         let mut blocks = Vec::new();
         for (b, (own, fitted)) in learner.blocks().iter().zip(state.blocks).enumerate() {
-            let is_other = own.family != fitted.block.family && !own.family.is_open();
-            let density = match single && is_other {
-                true => {
+            let (family, density) = match (&own.family, &fitted.block.family) {
+                (AnyFamily::Gaussian(own), AnyFamily::Gaussian(found)) if single => {
                     let levels = fitted.block.seen_levels(schema.columns());
                     let names = Names { columns: &fitted.block.names, levels: &levels, classes: schema.classes() };
-                    let whole: Vec<&AnyStatistic> = state.groups.iter().map(|group| &group.blocks[b]).collect();
-                    own.family.fit(&whole, names)?
+                    let whole: Vec<&GaussianStatistic> =
+                        state.groups.iter().filter_map(|group| gaussian(&group.blocks[b])).collect();
+                    let (family, density) = own.finish(found, &whole, names)?;
+                    (AnyFamily::Gaussian(family), AnyDensity::Gaussian(density))
                 }
-                false => fitted.density,
+                (own, _) if own.is_open() => (fitted.block.family.clone(), fitted.density),
+                (own, _) => (own.clone(), fitted.density),
             };
-            let family = if own.family.is_open() { fitted.block.family } else { own.family.clone() };
             blocks.push(FittedBlock { block: Block { family, ..fitted.block }, density });
         }
         let about = About::new(schema.clone(), Prior::from_weights(&state.weights)?);
@@ -449,12 +459,26 @@ fn settle(
         let classes: Vec<_> = gaussians(classes).collect();
         return gaussian.settle(&classes, components, names).map(AnyFamily::Gaussian);
     }
-    // Cells are filled in the space of the columns; a projection, and what integrates parameters out, come last.
-    let projects = gaussian.steps.iter().any(|step| !matches!(step, Step::Standardise));
+    if gaussian.projects() && own_rank_is_open(own) {
+        let message = "give a number: rows with missing cells are projected after expectation–maximisation";
+        return Err(Error::parameter("rank", message));
+    }
+    // Cells are filled in the space of the columns, or of columns that are scaled; a projection, and what integrates
+    // parameters out, come last.
+    let scaled = match gaussian.projects() {
+        true => None,
+        false => gaussian.scaled(&gaussians(classes).collect::<Vec<_>>(), names)?,
+    };
     Ok(AnyFamily::Gaussian(Gaussian {
-        covariance: if projects { Structure::Full } else { gaussian.covariance },
+        covariance: if gaussian.projects() { Structure::Full } else { gaussian.covariance },
+        rank: if gaussian.projects() { Rank::Auto } else { gaussian.rank },
         estimator: if gaussian.estimator == Estimator::Bayes { Estimator::Ml } else { gaussian.estimator },
         steps: Vec::new(),
+        settled: scaled,
         ..gaussian.clone()
     }))
+}
+
+fn own_rank_is_open(own: &AnyFamily) -> bool {
+    matches!(own, AnyFamily::Gaussian(own) if own.open_rank())
 }

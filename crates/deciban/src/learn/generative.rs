@@ -14,7 +14,7 @@ use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::posterior::Prior;
 use crate::statistic::Sketch;
-use crate::transform::{Binning, Discretise, Gaussianise};
+use crate::transform::{Binning, Deskew, Discretise, Gaussianise};
 
 /// Learns a generative model.
 #[derive(Clone, Debug)]
@@ -115,6 +115,15 @@ impl Generative {
         Ok(self)
     }
 
+    /// Takes the slant out of images first: the columns of each Gaussian block are the pixels of a square, row of
+    /// pixels after row of pixels.
+    pub fn deskew(mut self) -> Result<Self> {
+        for block in self.blocks.iter_mut().filter(|block| matches!(block.family, AnyFamily::Gaussian(_))) {
+            block.deskew = Some(Deskew::of_pixels(block.columns.len())?);
+        }
+        Ok(self)
+    }
+
     /// Maps each number through its empirical distribution to a normal one first, at the price of
     /// one more pass.
     pub fn gaussianise(mut self, on: bool) -> Self {
@@ -162,6 +171,9 @@ impl Generative {
             }
         }
         if self.gaussianise {
+            if blocks.iter().any(|block| block.deskew.is_some()) {
+                return Err(Error::parameter("deskew", "pixels are not gaussianised: drop §gaussianise"));
+            }
             for block in blocks.iter_mut().filter(|block| matches!(block.family, AnyFamily::Gaussian(_))) {
                 let sketches = engine.run(&Sketch::new(block.columns.clone(), block.names.clone())?)?;
                 block.gaussianise = Some(Gaussianise::fit(&sketches.0));

@@ -36,7 +36,7 @@ impl LeastSquares {
         let (schema, summary) = (statistics.schema(), statistics.summary());
         super::generative::check_classes(schema, &summary.rows(), &summary.weights())?;
         let [block] = statistics.blocks() else { return Err(unfit()) };
-        if block.gaussianise.is_some() || block.discretise.is_some() {
+        if block.deskew.is_some() || block.gaussianise.is_some() || block.discretise.is_some() {
             return Err(unfit());
         }
         let moments: Vec<Moments> = summary.block(0)?.into_iter().map(moments_of).collect::<Result<_>>()?;
@@ -70,7 +70,7 @@ fn unfit() -> Error {
     Error::parameter(
         "model",
         "least-squares needs the means and covariances of numbers: make the statistics with §model=gaussian, \
-         a full or tied §covariance and no §gaussianise",
+         a full or tied §covariance and no §deskew or §gaussianise",
     )
 }
 

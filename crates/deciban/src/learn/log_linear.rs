@@ -52,6 +52,9 @@ impl LogLinear {
             let names = crate::error::list(&block.names);
             Err(Error::parameter("as=logistic", format!("{names}: {why}")))
         };
+        if block.deskew.is_some() {
+            return refuse("deskewed images are not linear in their pixels");
+        }
         if block.gaussianise.is_some() {
             return refuse("gaussianised columns are not linear in the units of the file");
         }

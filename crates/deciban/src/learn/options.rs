@@ -9,7 +9,7 @@ use super::{
 use crate::data::{Column, Profile};
 use crate::error::{Error, Result};
 use crate::family::counts::Unseen;
-use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
+use crate::family::gaussian::{Estimator, Gaussian, Rank, Strength, Structure};
 use crate::family::histogram::Histogram;
 use crate::family::{AnyFamily, Family};
 use crate::select::Recipe;
@@ -44,7 +44,10 @@ const GAUSSIAN: Group = &[
     "pca",
     "lda",
     "prior_rows",
+    "rank",
 ];
+/// Rows that are images.
+const IMAGES: Group = &["deskew"];
 /// Classes of several components, and rows without a label: generative models.
 const EM: Group = &["components", "unlabelled_weight", "iterations"];
 /// Folds settle what is left open, and calibrations of any model.
@@ -67,7 +70,7 @@ pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_w
 pub const MODELS: &[(&str, &[Group])] = &[
     // Options of one model choose it.
     ("auto", &[]),
-    ("gaussian", &[GAUSSIAN, FOLDS, EM]),
+    ("gaussian", &[GAUSSIAN, IMAGES, FOLDS, EM]),
     ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS, EM]),
     ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS, EM]),
     ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS, EM]),
@@ -83,7 +86,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
 ];
 
 /// Options that statistics depend on.
-const SHAPING: Group = &["covariance", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];
+const SHAPING: Group = &["covariance", "deskew", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];
 
 /// Of several models that take the given options, the first of these.
 const CHOSEN: [&str; 6] = ["gaussian", "multinomial", "naive-bayes", "logistic", ADDITIVE, NOISY_OR];
@@ -110,6 +113,8 @@ pub struct Options {
     pub sparse_precision: f64,
     /// Columns are scaled first.
     pub standardise: bool,
+    /// Each row is a square image whose slant is taken out first.
+    pub deskew: bool,
     /// Columns are mapped to normal ones first.
     pub gaussianise: bool,
     /// Leading principal components to keep.
@@ -118,6 +123,8 @@ pub struct Options {
     pub lda: Option<usize>,
     /// How many rows the prior of covariances weighs.
     pub prior_rows: Option<f64>,
+    /// The number of axes of low-rank covariances.
+    pub rank: Rank,
     /// The number of components of each class.
     pub components: Count,
     /// How much a row without a label counts.
@@ -169,10 +176,12 @@ impl Default for Options {
             pooling: Strength::default(),
             sparse_precision: 0.0,
             standardise: false,
+            deskew: false,
             gaussianise: false,
             pca: None,
             lda: None,
             prior_rows: None,
+            rank: Rank::Auto,
             components: Count::default(),
             unlabelled_weight: 0.0,
             iterations: None,
@@ -267,7 +276,7 @@ impl Options {
         }
         // Naive Bayes takes numbers one by one, unless it has joint numbers.
         match self.covariance {
-            Some(Structure::Full | Structure::Tied) if model == "naive-bayes" && !self.joint_numbers => {
+            Some(structure) if structure.is_full() && model == "naive-bayes" && !self.joint_numbers => {
                 Some("§covariance is of all numbers together: give §joint_numbers with it, or §model=gaussian".into())
             }
             _ => None,
@@ -311,7 +320,10 @@ impl Options {
             return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
         let learner = match model {
-            "gaussian" => Generative::gaussian(columns, self.gaussian())?.gaussianise(self.gaussianise),
+            "gaussian" => {
+                let learner = Generative::gaussian(columns, self.gaussian())?.gaussianise(self.gaussianise);
+                if self.deskew { learner.deskew()? } else { learner }
+            }
             "naive-bayes" => {
                 let mut bayes = self.naive_bayes(columns)?;
                 match seen {
@@ -359,6 +371,7 @@ impl Options {
             shrinkage: self.shrinkage,
             pooling: self.pooling,
             sparse_precision: self.sparse_precision,
+            rank: self.rank,
             steps,
             prior_rows: self.prior_rows,
             settled: None,
@@ -402,7 +415,7 @@ impl Options {
 
     /// Whether something is left open, for the folds of the statistics to settle.
     pub fn leaves_open(&self) -> bool {
-        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto
+        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto || self.gaussian().open_rank()
     }
 
     /// The folds of the statistics.

@@ -1,7 +1,8 @@
 //! Rows after a projection, in memory: what expectation–maximisation reads again and again once PCA or LDA have
 //! made a few numbers of many.
 
-use crate::data::{Batch, Cells, MISSING, Rows, Tile};
+use super::Block;
+use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::pass::Pass;
@@ -11,10 +12,8 @@ use crate::transform::Linear;
 /// The pass that maps rows.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// The columns, in the order of the first map.
-    pub(super) columns: Vec<usize>,
-    /// Their names.
-    pub(super) names: Vec<String>,
+    /// The columns, in the order of the first map, and how their cells are seen.
+    pub(super) block: Block,
     /// The maps.
     pub(super) maps: Vec<Linear>,
 }
@@ -33,7 +32,7 @@ pub struct Projected {
 impl Project {
     /// The number of columns after the maps.
     pub(super) fn width(&self) -> usize {
-        self.maps.last().map_or(self.columns.len(), Linear::outputs)
+        self.maps.last().map_or(self.block.columns.len(), Linear::outputs)
     }
 }
 
@@ -54,19 +53,20 @@ impl Pass for Project {
         const TILE: usize = 256;
         let (mut tile, mut spare) = (Tile::default(), Tile::default());
         for start in (0..batch.rows()).step_by(TILE) {
-            let cells = Cells::new(batch, &self.columns, Rows::Range(start..batch.rows().min(start + TILE)));
-            cells.read_numbers(&mut tile)?;
-            if let Some((i, j)) = tile.first_not_finite() {
-                let (column, row) = (self.names[j].clone(), cells.row_number(i) + 1);
-                return Err(match tile.column(j)[i].is_nan() {
+            let rows = Rows::Range(start..batch.rows().min(start + TILE));
+            self.block.with_cells(batch, rows, |cells, _| {
+                cells.read_numbers(&mut tile)?;
+                let Some((i, j)) = tile.first_not_finite() else { return Ok(()) };
+                let (column, row) = (self.block.names[j].clone(), cells.row_number(i) + 1);
+                Err(match tile.column(j)[i].is_nan() {
                     true => Error::Missing {
                         column,
                         row,
                         remedy: "components after §pca or §lda need every cell: fill it, or fit without them".into(),
                     },
                     false => Error::Infinite { column, row },
-                });
-            }
+                })
+            })?;
             self.maps.iter().for_each(|map| map.apply(&mut tile, &mut spare));
             for i in 0..tile.rows() {
                 projected.numbers.extend((0..tile.width()).map(|j| tile.column(j)[i]));
@@ -92,14 +92,16 @@ impl Statistic for Projected {
 
 impl Stored for Project {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &(&self.columns, &self.names, self.maps.len()))?;
+        archive.put_json(name, &self.maps.len())?;
+        self.block.store(archive, &format!("{name}.block"))?;
         self.maps.iter().enumerate().try_for_each(|(m, map)| map.store(archive, &format!("{name}.map{m}")))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (columns, names, maps): (Vec<usize>, Vec<String>, usize) = archive.json(name)?;
+        let maps: usize = archive.json(name)?;
+        let block = Block::load(archive, &format!("{name}.block"))?;
         let maps = (0..maps).map(|m| Linear::load(archive, &format!("{name}.map{m}"))).collect::<Result<_>>()?;
-        Ok(Project { columns, names, maps })
+        Ok(Project { block, maps })
     }
 }
 

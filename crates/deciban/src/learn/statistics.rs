@@ -236,13 +236,16 @@ impl Statistics {
             )));
         }
         let same_maps = |(a, b): (&Block, &Block)| {
-            a.gaussianise == b.gaussianise && a.discretise == b.discretise && a.columns == b.columns
+            a.deskew == b.deskew
+                && a.gaussianise == b.gaussianise
+                && a.discretise == b.discretise
+                && a.columns == b.columns
         };
         if self.pass.blocks.len() != other.pass.blocks.len()
             || !self.pass.blocks.iter().zip(&other.pass.blocks).all(same_maps)
         {
             return Err(Error::Schema(
-                "the statistics were made with other blocks, another §gaussianise, §family or §bins: make them with the same options"
+                "the statistics were made with other blocks, another §deskew, §gaussianise, §family or §bins: make them with the same options"
                     .into(),
             ));
         }

@@ -68,7 +68,7 @@ impl FoldModels {
         let mut kin: Vec<Vec<usize>> = Vec::new();
         for (b, FittedBlock { block, .. }) in self.blocks.iter().enumerate() {
             let AnyFamily::Gaussian(family) = &block.family else { continue };
-            if block.gaussianise.is_some() {
+            if block.deskew.is_some() || block.gaussianise.is_some() {
                 continue;
             }
             let is_kin = |members: &&mut Vec<usize>| {

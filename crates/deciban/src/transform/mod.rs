@@ -1,12 +1,14 @@
 //! Maps of numbers to numbers and to codes. Linear ones act on moments, so they cost no pass over the rows.
 
 mod bins;
+mod deskew;
 mod discretise;
 mod gaussianise;
 mod linear;
 mod mdl;
 
 pub use bins::{Binning, Bins};
+pub use deskew::Deskew;
 pub use discretise::Discretise;
 pub use gaussianise::Gaussianise;
 pub use linear::{Linear, Step};

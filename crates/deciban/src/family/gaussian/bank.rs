@@ -8,7 +8,7 @@
 
 use super::density::Tails;
 use super::likelihood::MOST_CONDITIONED;
-use super::{Gaussian, GaussianDensity, Strength};
+use super::{Gaussian, GaussianDensity, Strength, Structure};
 use crate::data::Tile;
 use crate::numerics::{Matrix, eigen, tile_product, vectorised};
 use crate::transform::Linear;
@@ -43,7 +43,7 @@ impl Bank {
     /// together without loss.
     pub fn new(members: &[(&Gaussian, &GaussianDensity)]) -> Option<Self> {
         let (first, _) = members.first()?;
-        let plain = first.covariance.is_full() && first.sparse_precision == 0.0;
+        let plain = matches!(first.covariance, Structure::Full | Structure::Tied) && first.sparse_precision == 0.0;
         let normal = members.iter().all(|(_, density)| *density.tails() == Tails::Normal);
         if members.len() < 2 || !plain || !normal || members.iter().any(|(family, _)| !are_kin(first, family)) {
             return None;

@@ -9,7 +9,8 @@
 use rayon::prelude::*;
 
 use super::density::Factor;
-use super::{Covariances, Gaussian, GaussianStatistic, Prepared, Strength};
+use super::low_rank::{LowRank, ranks};
+use super::{Covariances, Gaussian, GaussianStatistic, Prepared, Rank, Strength};
 use crate::error::{Error, Result};
 use crate::family::Names;
 use crate::family::covariance::{Scaled, is_constant};
@@ -21,16 +22,12 @@ const POOLING: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.
 
 pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Gaussian> {
     if folds.len() < 2 {
-        return Err(Error::parameter("shrinkage", "auto needs statistics in folds: make them with §folds=5"));
+        return Err(super::no_folds(if family.open_rank() { "rank" } else { "shrinkage" }));
     }
     let grid = |strength: Strength, grid: &'static [f64]| match strength {
         Strength::Auto => grid.to_vec(),
         Strength::Fixed(x) => vec![x],
     };
-    let candidates: Vec<(f64, f64)> = grid(family.pooling, &POOLING)
-        .iter()
-        .flat_map(|&lambda| grid(family.shrinkage, &SHRINKAGE).into_iter().map(move |gamma| (gamma, lambda)))
-        .collect();
     let parts: Vec<(Prepared, Prepared)> =
         (0..folds.len()).into_par_iter().map(|f| split(family, folds, f, names)).collect::<Result<_>>()?;
     let total = family.prepare(&total(folds)?)?;
@@ -38,7 +35,19 @@ pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names:
         let linear = moments.fit_step(step, &columns)?;
         Ok::<_, Error>((moments.map(&linear), step.names(&columns)))
     })?;
-    let likelihood = |&(gamma, lambda): &(f64, f64)| -> Result<f64> {
+    let open_ranks = match family.open_rank() {
+        true => ranks(total.0.width()).into_iter().map(Rank::Fixed).collect(),
+        false => vec![family.rank],
+    };
+    let with_rank = |rank: Rank| Gaussian { rank, ..family.clone() };
+    let families: Vec<Gaussian> = open_ranks.into_iter().map(with_rank).collect();
+    let mut candidates: Vec<(&Gaussian, f64, f64)> = Vec::new();
+    for family in &families {
+        for lambda in grid(family.pooling, &POOLING) {
+            candidates.extend(grid(family.shrinkage, &SHRINKAGE).into_iter().map(|gamma| (family, gamma, lambda)));
+        }
+    }
+    let likelihood = |&(family, gamma, lambda): &(&Gaussian, f64, f64)| -> Result<f64> {
         // A candidate must do for all rows, too.
         let whole = held_out(family, &total.0, &total.0, gamma, lambda)?;
         if whole == f64::NEG_INFINITY {
@@ -54,8 +63,8 @@ pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names:
             best = i;
         }
     }
-    let (gamma, lambda) = candidates[best];
-    Ok(Gaussian { shrinkage: Strength::Fixed(gamma), pooling: Strength::Fixed(lambda), ..family.clone() })
+    let (chosen, gamma, lambda) = candidates[best];
+    Ok(Gaussian { shrinkage: Strength::Fixed(gamma), pooling: Strength::Fixed(lambda), ..chosen.clone() })
 }
 
 /// The statistics of each class, all folds together.
@@ -112,6 +121,9 @@ pub(super) fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gam
             let sound = variances.iter().zip(&means[c]).all(|(&v, &m)| !is_constant(v, m));
             sound.then(|| Factor::Diagonal(variances.iter().map(|v| v.sqrt()).collect()))
         }
+        Covariances::LowRank(matrices, rank) => {
+            LowRank::of_covariance(&matrices[if matrices.len() == 1 { 0 } else { c }], *rank).map(Factor::LowRank)
+        }
     };
     let seen: Vec<bool> = match train {
         Prepared::Full(classes) => classes.iter().map(|m| m.weight() > 0.0).collect(),
@@ -142,7 +154,13 @@ pub(super) fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gam
                     };
                     (0..sd.len()).map(column).sum::<f64>()
                 }
-                (Factor::Lower(_), Prepared::Columns(_)) => return Err(super::mixed()),
+                (Factor::LowRank(low), Prepared::Full(classes)) => {
+                    let m = &classes[c];
+                    let delta: Vec<f64> = m.mean().iter().zip(&means[c]).map(|(a, b)| a - b).collect();
+                    let distance: f64 = low.whiten(&delta).iter().map(|z| z * z).sum();
+                    m.weight() * (2.0 * low.half_log_determinant() + distance) + low.trace_ratio(m.scatter())
+                }
+                (Factor::Lower(_) | Factor::LowRank(_), Prepared::Columns(_)) => return Err(super::mixed()),
             };
     }
     Ok(total)

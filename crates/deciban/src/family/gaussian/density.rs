@@ -14,6 +14,7 @@
 
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ use crate::transform::Linear;
 
 use super::Prepared;
 use super::incomplete::{Pattern, Precisions, patterns};
+use super::low_rank::LowRank;
+use super::projected::{Reference, Whitened};
 
 /// A square root of a covariance.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,8 @@ pub enum Factor {
     Diagonal(Vec<f64>),
     /// Standard deviations and the factor of the correlations.
     Lower(Scaled),
+    /// Principal axes and one variance in all other directions.
+    LowRank(LowRank),
 }
 
 impl Factor {
@@ -41,6 +46,7 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => sd.iter().map(|s| s.ln()).sum(),
             Factor::Lower(scaled) => scaled.half_log_determinant(),
+            Factor::LowRank(low) => low.half_log_determinant(),
         }
     }
 
@@ -48,6 +54,7 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => sd,
             Factor::Lower(scaled) => scaled.sd(),
+            Factor::LowRank(low) => low.sd(),
         }
     }
 
@@ -55,6 +62,7 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => x.iter().zip(sd).map(|(x, s)| x / s).collect(),
             Factor::Lower(scaled) => scaled.whiten(x),
+            Factor::LowRank(low) => low.whiten(x),
         }
     }
 
@@ -62,6 +70,11 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => Some(Factor::Diagonal(columns.iter().map(|&j| sd[j]).collect())),
             Factor::Lower(scaled) => scaled.marginal(columns).map(Factor::Lower),
+            Factor::LowRank(low) => {
+                let all = low.covariance();
+                let own = Matrix::from_fn(columns.len(), columns.len(), |i, j| all[(columns[i], columns[j])]);
+                Scaled::factor(&own, &vec![0.0; columns.len()]).map(Factor::Lower)
+            }
         }
     }
 
@@ -73,6 +86,7 @@ impl Factor {
                 let length: f64 = (0..=j).map(|k| scaled.l()[(j, k)].powi(2)).sum();
                 length * scaled.sd()[j].powi(2)
             }
+            Factor::LowRank(low) => low.variance(j),
         }
     }
 
@@ -81,6 +95,7 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => Matrix::diagonal(&sd.iter().map(|s| s * s).collect::<Vec<_>>()),
             Factor::Lower(scaled) => scaled.covariance(),
+            Factor::LowRank(low) => low.covariance(),
         }
     }
 
@@ -89,6 +104,7 @@ impl Factor {
         match self {
             Factor::Diagonal(sd) => Matrix::diagonal(&sd.iter().map(|s| (s * s).recip()).collect::<Vec<_>>()),
             Factor::Lower(scaled) => scaled.precision(),
+            Factor::LowRank(low) => low.precision(),
         }
     }
 }
@@ -129,6 +145,10 @@ pub struct GaussianDensity {
     peaks: Vec<f64>,
     /// For rows with missing cells.
     precisions: Precisions,
+    /// All rows before the maps, where these project: for rows with missing cells.
+    reference: Option<Arc<Reference>>,
+    /// The groups in units of it.
+    projected: Whitened,
 }
 
 impl GaussianDensity {
@@ -137,7 +157,8 @@ impl GaussianDensity {
     }
 
     pub(super) fn with_tails(chain: Vec<Linear>, means: Vec<Vec<f64>>, factors: Vec<Factor>, tails: Tails) -> Self {
-        let whitened = (factors.len() == 1 && !matches!(tails, Tails::Columns(_))).then(|| {
+        let is_low_rank = matches!(factors[0], Factor::LowRank(_));
+        let whitened = (factors.len() == 1 && !is_low_rank && !matches!(tails, Tails::Columns(_))).then(|| {
             let d = means[0].len();
             let centre: Vec<f64> = (0..d).map(|j| means.iter().map(|m| m[j] / means.len() as f64).sum()).collect();
             let whiten =
@@ -161,9 +182,11 @@ impl GaussianDensity {
             whitenings,
             peaks: Vec::new(),
             precisions: Precisions::default(),
+            reference: None,
+            projected: Whitened::default(),
         };
         let columns: Vec<usize> = (0..density.means[0].len()).collect();
-        let volume: f64 = density.chain.iter().map(Linear::log_determinant).sum();
+        let volume = density.log_volume();
         let peak = |class: usize| volume + density.log_peak(class, density.factor(class), &columns);
         density.peaks = (0..density.means.len()).map(peak).collect();
         density
@@ -199,6 +222,24 @@ impl GaussianDensity {
     pub(crate) fn after(self, mut maps: Vec<Linear>) -> Self {
         maps.extend(self.chain);
         GaussianDensity::with_tails(maps, self.means, self.factors, self.tails)
+    }
+
+    /// The same densities that know the rows before the maps.
+    pub(crate) fn with_reference(self, reference: Option<Arc<Reference>>) -> Self {
+        GaussianDensity { reference, projected: Whitened::default(), ..self }
+    }
+
+    pub(super) fn reference(&self) -> Option<&Reference> {
+        self.reference.as_deref()
+    }
+
+    pub(super) fn projected(&self) -> &Whitened {
+        &self.projected
+    }
+
+    /// ln|det| of the maps that keep the number of columns.
+    pub(super) fn log_volume(&self) -> f64 {
+        self.chain.iter().map(Linear::log_determinant).sum()
     }
 
     /// The linear maps before the density.
@@ -251,6 +292,12 @@ impl GaussianDensity {
                 let delta: Vec<f64> = m.mean().iter().zip(mean).map(|(a, b)| a - b).collect();
                 let distance: f64 = scaled.whiten(&delta).iter().map(|z| z * z).sum();
                 m.weight() * (2.0 * scaled.half_log_determinant() + distance) + scaled.trace_ratio(m.scatter())
+            }
+            (Factor::LowRank(low), Prepared::Full(moments)) => {
+                let m = &moments[0];
+                let delta: Vec<f64> = m.mean().iter().zip(mean).map(|(a, b)| a - b).collect();
+                let distance: f64 = low.whiten(&delta).iter().map(|z| z * z).sum();
+                m.weight() * (2.0 * low.half_log_determinant() + distance) + low.trace_ratio(m.scatter())
             }
             (Factor::Diagonal(sd), _) => {
                 let column = |j: usize| {
@@ -344,6 +391,10 @@ impl GaussianDensity {
                     vectorised!(scaled_squared_distances(z, mean, sd, &mut q));
                     self.finish(class, &q, out.column_mut(class));
                 }
+                (Factor::LowRank(low), _) => {
+                    low.squared_lengths(z, mean, &mut q);
+                    self.finish(class, &q, out.column_mut(class));
+                }
                 (Factor::Lower(scaled), _) => {
                     match self.whitenings.get(class) {
                         Some(whitening) => whitening.squared_lengths(z, mean, &mut q),
@@ -397,20 +448,24 @@ impl GaussianDensity {
         if let Some((i, j)) = infinite {
             return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
         }
-        if self.chain.iter().any(|linear| !linear.is_columnwise()) {
-            let (i, j) = tile.first_not_finite().unwrap_or_default();
-            return Err(Error::Missing {
-                column: names[j].clone(),
-                row: x.row_number(i) + 1,
-                remedy: "a model with §pca or §lda needs every cell: fill it, or fit without them".into(),
-            });
-        }
         let patterns = patterns(tile);
+        if self.is_projected() {
+            if self.reference.is_none() || self.tails != Tails::Normal {
+                return Err(needs_every_cell(x, names, tile, "a model with §pca or §lda and §estimator=bayes"));
+            }
+            return patterns.iter().try_for_each(|pattern| self.score_predicted(tile, pattern, out));
+        }
+        let is_low_rank = matches!(self.factors[0], Factor::LowRank(_));
+        if is_low_rank {
+            self.score_low_rank(tile, &patterns, out)?;
+        }
         // Few cells missing: factor the missing block. Few cells there, or columns on their own: the marginal.
         let (few, rest): (Vec<Pattern>, Vec<Pattern>) = patterns
             .into_iter()
-            .filter(|pattern| !pattern.present.is_empty())
-            .partition(|pattern| self.is_correlated() && pattern.missing.len() <= pattern.present.len());
+            .filter(|pattern| !pattern.present.is_empty() && !(is_low_rank && !pattern.missing.is_empty()))
+            .partition(|pattern| {
+                self.is_correlated() && !is_low_rank && pattern.missing.len() <= pattern.present.len()
+            });
         if !few.is_empty() {
             self.score_filled(tile, &few, out)?;
         }
@@ -479,6 +534,13 @@ impl GaussianDensity {
         }
         Ok(())
     }
+}
+
+/// The error for a missing cell of a tile.
+pub(super) fn needs_every_cell(x: &Cells<'_>, names: &[String], tile: &Tile, what: &str) -> Error {
+    let (i, j) = tile.first_not_finite().unwrap_or_default();
+    let remedy = format!("{what} needs every cell: fill it, or fit without them");
+    Error::Missing { column: names[j].clone(), row: x.row_number(i) + 1, remedy }
 }
 
 /// q, or ∞ where it overflowed on the way.
@@ -568,7 +630,8 @@ impl Density for GaussianDensity {
             Tails::Joint(tails) => Tails::Joint(tails[groups.clone()].to_vec()),
             Tails::Columns(tails) => Tails::Columns(tails[groups.clone()].to_vec()),
         };
-        GaussianDensity::with_tails(self.chain.clone(), self.means[groups].to_vec(), factors, tails)
+        let own = GaussianDensity::with_tails(self.chain.clone(), self.means[groups].to_vec(), factors, tails);
+        own.with_reference(self.reference.clone())
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
@@ -609,6 +672,7 @@ impl Density for GaussianDensity {
         let coloured = match self.factor(class) {
             Factor::Diagonal(sd) => z.iter().zip(sd).map(|(z, s)| z * s).collect(),
             Factor::Lower(scaled) => scaled.colour(&z),
+            Factor::LowRank(low) => low.colour(&z),
         };
         let mut x: Vec<f64> = coloured.iter().zip(mean).map(|(x, m)| x + m).collect();
         for linear in self.chain.iter().rev() {
@@ -631,8 +695,24 @@ impl Stored for GaussianDensity {
         for (i, linear) in self.chain.iter().enumerate() {
             linear.store(archive, &format!("{name}.map{i}"))?;
         }
+        if let Some(reference) = &self.reference {
+            reference.store(archive, &format!("{name}.reference"))?;
+        }
         archive.put(&format!("{name}.mean"), &[k, d], &self.means.concat())?;
+        let is_low_rank = matches!(self.factors[0], Factor::LowRank(_));
+        if is_low_rank {
+            archive.put_json(&format!("{name}.low_rank"), &true)?;
+        }
         for (i, factor) in self.factors.iter().enumerate() {
+            if let Factor::LowRank(low) = factor {
+                let (axes, variances, rest) = low.parts();
+                let q = variances.len();
+                archive.put_json(&format!("{name}.rank{i}"), &q)?;
+                // Column after column is row after row of the transpose.
+                archive.put(&format!("{name}.axes{i}"), &[q, d], axes.data())?;
+                archive.put(&format!("{name}.variances{i}"), &[q + 1], &[variances, &[rest]].concat())?;
+                continue;
+            }
             archive.put(&format!("{name}.sd{i}"), &[d], factor.sd())?;
             if let Factor::Lower(scaled) = factor {
                 let lower = scaled.l().lower();
@@ -663,7 +743,19 @@ impl Stored for GaussianDensity {
             return damaged("has maps that do not fit together");
         }
         let mut loaded = Vec::new();
+        let low_rank = archive.json_if_any(&format!("{name}.low_rank"))?.unwrap_or(false);
         for i in 0..factors {
+            if low_rank {
+                let q: usize = archive.json(&format!("{name}.rank{i}"))?;
+                let axes = archive.finite(&format!("{name}.axes{i}"), &[q, d])?;
+                let variances = archive.finite(&format!("{name}.variances{i}"), &[q.saturating_add(1)])?;
+                if q >= d || variances.iter().any(|v| *v <= 0.0) {
+                    return damaged("has axes or variances that are no covariance");
+                }
+                let axes = Matrix::from_columns(d, q, axes.to_vec());
+                loaded.push(Factor::LowRank(LowRank::from_parts(axes, variances[..q].to_vec(), variances[q])));
+                continue;
+            }
             let sd = archive.finite(&format!("{name}.sd{i}"), &[d])?.to_vec();
             if sd.iter().any(|s| *s <= 0.0) {
                 return damaged("has a standard deviation that is not positive");
@@ -683,8 +775,8 @@ impl Stored for GaussianDensity {
         let pairs = |v: &[f64]| v.chunks_exact(2).map(|p| (p[0], p[1])).collect::<Vec<_>>();
         let tails = match tails.as_str() {
             "normal" => Tails::Normal,
-            "joint" => Tails::Joint(pairs(archive.finite(&tensor, &[k, 2])?)),
-            "columns" if !full => {
+            "joint" if !low_rank => Tails::Joint(pairs(archive.finite(&tensor, &[k, 2])?)),
+            "columns" if !full && !low_rank => {
                 let all = pairs(archive.finite(&tensor, &[k, d, 2])?);
                 Tails::Columns(all.chunks_exact(d).map(<[_]>::to_vec).collect())
             }
@@ -699,6 +791,16 @@ impl Stored for GaussianDensity {
         if !sound {
             return damaged("has tails that are not positive");
         }
-        Ok(GaussianDensity::with_tails(chain, means, loaded, tails))
+        let width = chain.first().map_or(d, Linear::inputs);
+        let density = GaussianDensity::with_tails(chain, means, loaded, tails);
+        let place = format!("{name}.reference");
+        if !archive.has(&format!("{place}.mean")) {
+            return Ok(density);
+        }
+        let reference = Reference::load(archive, &place)?;
+        match reference.width() == width {
+            true => Ok(density.with_reference(Some(Arc::new(reference)))),
+            false => damaged("has moments of other columns"),
+        }
     }
 }

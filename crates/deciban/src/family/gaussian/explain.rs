@@ -11,7 +11,7 @@
 //!
 //! What is left is log p at x₀, the row that says nothing about its columns.
 
-use super::density::{Factor, GaussianDensity, Tails};
+use super::density::{Factor, GaussianDensity, Tails, needs_every_cell};
 use crate::data::{Cells, Column, Tile};
 use crate::error::Result;
 use crate::explain::Entry;
@@ -27,7 +27,7 @@ impl GaussianDensity {
     /// Whether, given the class, columns depend on each other.
     pub(super) fn is_correlated(&self) -> bool {
         matches!(self.tails(), Tails::Joint(_))
-            || (0..self.classes()).any(|k| matches!(self.factor(k), Factor::Lower(_)))
+            || (0..self.classes()).any(|k| !matches!(self.factor(k), Factor::Diagonal(_)))
     }
 
     /// The entries of each row, the training mean's first.
@@ -36,10 +36,13 @@ impl GaussianDensity {
         let mut scores = Tile::default();
         scores.resize(x.rows(), self.classes());
         scores.data_mut().fill(0.0);
-        // It also refuses missing and infinite cells.
-        self.add_log_density(x, &names, &mut scores)?;
         let mut tile = Tile::default();
         x.read_numbers(&mut tile)?;
+        if tile.data().iter().any(|x| x.is_nan()) {
+            return Err(needs_every_cell(x, &names, &tile, "a ledger after §pca or §lda"));
+        }
+        // It also refuses infinite cells.
+        self.add_log_density(x, &names, &mut scores)?;
         let (w, offset) = self.composed();
         let centre = self.chain()[0].parts().1.to_vec();
         let map = |x: &[f64]| -> Vec<f64> { w.transpose_times(x).iter().zip(&offset).map(|(z, o)| z - o).collect() };
@@ -99,6 +102,7 @@ impl Factor {
     fn times_precision(&self, x: &[f64]) -> Vec<f64> {
         match self {
             Factor::Diagonal(sd) => x.iter().zip(sd).map(|(x, s)| x / (s * s)).collect(),
+            Factor::LowRank(low) => low.times_precision(x),
             Factor::Lower(scaled) => {
                 let mut u = Matrix::from_columns(x.len(), 1, scaled.whiten(x));
                 solve_lower(scaled.l(), true, &mut u);

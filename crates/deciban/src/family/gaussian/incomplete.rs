@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::numerics::{Matrix, solve_lower_tile};
 
 use super::density::{Factor, GaussianDensity};
+use super::low_rank::{Cells, LowRank};
+use crate::transform::Linear;
 
 /// R⁻¹ of each factor, made when the first row with a missing cell is met.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +147,10 @@ impl GaussianDensity {
         let of_factor = |factor: &Factor| match factor {
             Factor::Diagonal(sd) => Matrix::identity(sd.len()),
             Factor::Lower(scaled) => scaled.correlation_precision(),
+            Factor::LowRank(low) => {
+                let (precision, sd) = (low.precision(), low.sd());
+                Matrix::from_fn(sd.len(), sd.len(), |i, j| precision[(i, j)] * sd[i] * sd[j])
+            }
         };
         &self.precisions().0.get_or_init(|| self.factors().iter().map(of_factor).collect())[factor]
     }
@@ -196,6 +202,9 @@ impl GaussianDensity {
     /// returns Σᵢ wᵢ Cᵢ, where Cᵢ is the covariance of the filled cells of row i and 0 elsewhere.
     pub(super) fn complete(&self, group: usize, tile: &mut Tile, weights: Option<&[f64]>) -> Result<Matrix> {
         let patterns = patterns(tile);
+        if let Factor::LowRank(low) = self.factor(group) {
+            return complete_low_rank(low, self.mean(group), tile, &patterns, weights);
+        }
         let (z, _) = self.filled(group, tile, &patterns)?;
         let (sd, mean, d) = (self.factor(group).sd(), self.mean(group), tile.width());
         let precision = self.precision(self.factor_place(group));
@@ -219,4 +228,72 @@ impl GaussianDensity {
         }
         Ok(spread)
     }
+}
+
+fn too_close() -> Error {
+    Error::Schema("a low-rank covariance is too close to singular for missing cells: give a smaller §rank".into())
+}
+
+/// A row less the mean, in some columns.
+fn deltas(tile: &Tile, mean: &[f64], columns: &[usize], i: usize) -> Vec<f64> {
+    columns.iter().map(|&j| tile.column(j)[i] - mean[j]).collect()
+}
+
+impl GaussianDensity {
+    /// Adds the scores of rows with missing cells where covariances are of low rank.
+    pub(super) fn score_low_rank(&self, tile: &Tile, patterns: &[Pattern], out: &mut Tile) -> Result<()> {
+        let mut z = tile.clone();
+        let mut spare = Tile::default();
+        self.chain().iter().for_each(|linear| linear.apply(&mut z, &mut spare));
+        for pattern in patterns.iter().filter(|pattern| !pattern.present.is_empty() && !pattern.missing.is_empty()) {
+            let scales = |linear: &Linear| -> f64 {
+                let scales = linear.log_scales();
+                pattern.present.iter().map(|&j| scales[j]).sum()
+            };
+            let volume: f64 = self.chain().iter().map(scales).sum();
+            let cells = |factor: &Factor| match factor {
+                Factor::LowRank(low) => low.of_columns(&pattern.present).ok_or_else(too_close),
+                _ => Err(too_close()),
+            };
+            let factors: Vec<Cells> = self.factors().iter().map(cells).collect::<Result<_>>()?;
+            let constant = volume - 0.5 * pattern.present.len() as f64 * std::f64::consts::TAU.ln();
+            for (group, mean) in self.means().iter().enumerate() {
+                let cells = &factors[self.factor_place(group)];
+                let peak = constant - cells.half_log_determinant();
+                let column = out.column_mut(group);
+                for &i in &pattern.rows {
+                    let q = cells.squared_length(&deltas(&z, mean, &pattern.present, i));
+                    column[i] += peak - 0.5 * if q.is_nan() { f64::INFINITY } else { q };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What [`GaussianDensity::complete`] does, for a covariance of low rank.
+fn complete_low_rank(
+    low: &LowRank,
+    mean: &[f64],
+    tile: &mut Tile,
+    patterns: &[Pattern],
+    weights: Option<&[f64]>,
+) -> Result<Matrix> {
+    let mut spread = Matrix::zeros(mean.len(), mean.len());
+    for pattern in patterns.iter().filter(|pattern| !pattern.missing.is_empty()) {
+        let cells = low.of_columns(&pattern.present).ok_or_else(too_close)?;
+        let others = low.loadings(&pattern.missing);
+        for &i in &pattern.rows {
+            let filled = others.times(&cells.scores(&deltas(tile, mean, &pattern.present, i)));
+            pattern.missing.iter().zip(filled).for_each(|(&m, x)| tile.column_mut(m)[i] = mean[m] + x);
+        }
+        let weight: f64 = pattern.rows.iter().map(|&i| weights.map_or(1.0, |w| w[i])).sum();
+        let covariance = cells.covariance_of(&others);
+        for (b, &j) in pattern.missing.iter().enumerate() {
+            for (a, &i) in pattern.missing.iter().enumerate().skip(b) {
+                spread[(i, j)] += weight * covariance[(a, b)];
+            }
+        }
+    }
+    Ok(spread)
 }

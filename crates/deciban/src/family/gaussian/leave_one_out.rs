@@ -38,11 +38,13 @@ impl Downdate {
     /// or is singular: there a row is removed from the statistics and all is fitted anew.
     pub fn new(family: &Gaussian, classes: &[GaussianStatistic]) -> Result<Option<Self>> {
         let zero = Strength::Fixed(0.0);
-        let plain = family.shrinkage == zero && family.pooling == zero && family.sparse_precision == 0.0;
+        let plain =
+            family.shrinkage == zero && family.pooling == zero && family.sparse_precision == 0.0 && family.nu() == 0.0;
         if !plain
             || !family.steps.is_empty()
             || family.estimator == Estimator::Bayes
             || family.covariance.is_spherical()
+            || family.covariance.is_low_rank()
         {
             return Ok(None);
         }

@@ -43,7 +43,8 @@ pub fn held_out(
     let constant =
         |m: &ColumnMoments| -> f64 { m.weight().iter().zip(&log_scales).map(|(w, s)| w * (s - 0.5 * TAU.ln())).sum() };
     let constant: f64 = held.columns().iter().map(constant).sum();
-    let plain = family.sparse_precision == 0.0 && family.covariance.is_full();
+    let plain =
+        family.sparse_precision == 0.0 && matches!(family.covariance, super::Structure::Full | super::Structure::Tied);
     let spectra = match (&train, &held) {
         (Prepared::Full(train), Prepared::Full(held)) if plain => spectra(family, lambda, train, held)?,
         _ => None,

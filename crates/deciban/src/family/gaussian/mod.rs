@@ -22,6 +22,8 @@ mod forms;
 mod incomplete;
 mod leave_one_out;
 mod likelihood;
+mod low_rank;
+mod projected;
 mod statistic;
 
 pub use bank::{Bank, are_kin};
@@ -29,6 +31,8 @@ pub use density::{GaussianDensity, Tails};
 pub use forms::{LinearForm, QuadraticForm};
 pub use leave_one_out::Downdate;
 pub use likelihood::held_out;
+pub use low_rank::Rank;
+pub use projected::Reference;
 pub use statistic::GaussianStatistic;
 
 use std::sync::Arc;
@@ -43,6 +47,7 @@ use crate::numerics::{Matrix, graphical_lasso};
 use crate::statistic::{ColumnMoments, Moments, NotFinite, RowBuffer, Statistic};
 use crate::transform::{Linear, Step};
 use density::Factor;
+use low_rank::LowRank;
 use statistic::mixed;
 
 /// What the covariances of the classes have in common, and which of their cells are free.
@@ -62,27 +67,45 @@ pub enum Structure {
     Spherical,
     /// One variance.
     TiedSpherical,
+    /// Each class its own principal axes, and one variance in all other directions (probabilistic PCA).
+    LowRank,
+    /// The same axes and variances for all classes.
+    TiedLowRank,
 }
 
 impl Structure {
     /// All structures, by the names of the command line.
-    pub const ALL: [(&'static str, Structure); 6] = [
+    pub const ALL: [(&'static str, Structure); 8] = [
         ("full", Structure::Full),
         ("tied", Structure::Tied),
         ("diagonal", Structure::Diagonal),
         ("tied-diagonal", Structure::TiedDiagonal),
         ("spherical", Structure::Spherical),
         ("tied-spherical", Structure::TiedSpherical),
+        ("low-rank", Structure::LowRank),
+        ("tied-low-rank", Structure::TiedLowRank),
     ];
+
+    /// Those that leave no number of axes open.
+    pub const FREE: [(&'static str, Structure); 6] = {
+        let [full, tied, diagonal, tied_diagonal, spherical, tied_spherical, ..] = Structure::ALL;
+        [full, tied, diagonal, tied_diagonal, spherical, tied_spherical]
+    };
 
     /// Whether the classes share their covariance.
     pub fn is_tied(self) -> bool {
-        matches!(self, Structure::Tied | Structure::TiedDiagonal | Structure::TiedSpherical)
+        use Structure::*;
+        matches!(self, Tied | TiedDiagonal | TiedSpherical | TiedLowRank)
     }
 
     /// Whether columns are correlated within a class.
     pub fn is_full(self) -> bool {
-        matches!(self, Structure::Full | Structure::Tied)
+        matches!(self, Structure::Full | Structure::Tied) || self.is_low_rank()
+    }
+
+    /// Whether columns are correlated along a few axes only.
+    pub fn is_low_rank(self) -> bool {
+        matches!(self, Structure::LowRank | Structure::TiedLowRank)
     }
 
     /// Whether all columns share one variance.
@@ -172,6 +195,9 @@ pub struct Gaussian {
     pub pooling: Strength,
     /// ρ: the penalty of the graphical lasso on correlations; 0 is none.
     pub sparse_precision: f64,
+    /// The number of axes of low-rank covariances.
+    #[serde(default, skip_serializing_if = "is_auto")]
+    pub rank: Rank,
     /// Linear maps before the density, in order.
     pub steps: Vec<Step>,
     /// ν: how many rows the prior of each covariance weighs, centred on the covariance within classes. By
@@ -191,11 +217,22 @@ pub struct Settled {
     maps: Vec<Linear>,
     /// What the mapped columns are called.
     names: Vec<String>,
-    /// The centre of the prior of each covariance.
-    centre: Matrix,
+    /// The centre of the prior of each covariance, where it stays.
+    centre: Option<Matrix>,
+    /// All rows before the maps, where these project.
+    reference: Option<Arc<Reference>>,
+}
+
+fn is_auto(rank: &Rank) -> bool {
+    *rank == Rank::Auto
 }
 
 impl Gaussian {
+    /// Whether the number of axes is to be found.
+    pub(crate) fn open_rank(&self) -> bool {
+        self.covariance.is_low_rank() && self.rank == Rank::Auto
+    }
+
     /// The weight of the prior, as far as it is known.
     fn nu(&self) -> f64 {
         self.prior_rows.unwrap_or(0.0)
@@ -203,7 +240,12 @@ impl Gaussian {
 
     /// Whether the whole scatter matrix is needed.
     pub(crate) fn needs_full(&self) -> bool {
-        self.covariance.is_full() || self.steps.iter().any(|step| !matches!(step, Step::Standardise))
+        self.covariance.is_full() || self.projects()
+    }
+
+    /// Whether a step leaves dimensions out.
+    pub(crate) fn projects(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step, Step::Standardise))
     }
 
     /// Refuses hyper-parameters that contradict each other.
@@ -218,11 +260,21 @@ impl Gaussian {
         if self.sparse_precision > 0.0 && !self.covariance.is_full() {
             return Err(Error::parameter("sparse_precision", "give §covariance=full or tied with it"));
         }
+        if self.rank != Rank::Auto && !self.covariance.is_low_rank() {
+            return Err(Error::parameter("rank", "give §covariance=low-rank or tied-low-rank with it"));
+        }
+        if self.covariance.is_low_rank() && (is_set(self.shrinkage) || self.sparse_precision > 0.0) {
+            let message = "its rank regularises already: drop §shrinkage and §sparse_precision";
+            return Err(Error::parameter("covariance=low-rank", message));
+        }
+        if self.covariance.is_low_rank() && self.estimator == Estimator::Bayes {
+            return Err(Error::parameter("estimator=bayes", "give another §covariance than low-rank with it"));
+        }
         if self.prior_rows.is_some_and(|nu| !(nu >= 0.0 && nu.is_finite())) {
             return Err(Error::parameter("prior_rows", "give a number of rows, 0 or more"));
         }
         if self.nu() > 0.0 && (self.covariance.is_tied() || self.covariance.is_spherical()) {
-            return Err(Error::parameter("prior_rows", "give §covariance=full or diagonal with it"));
+            return Err(Error::parameter("prior_rows", "give §covariance=full, diagonal or low-rank with it"));
         }
         let regularised =
             self.nu() > 0.0 || is_set(self.shrinkage) || is_set(self.pooling) || self.sparse_precision > 0.0;
@@ -239,6 +291,7 @@ impl Gaussian {
     fn for_each_tile(
         &self,
         x: &Cells<'_>,
+        names: &[String],
         mut observe: impl FnMut(&Cells<'_>, &mut Tile, Option<&[f64]>) -> Result<()>,
     ) -> Result<()> {
         // Tall enough that the rank-one joins are cheap, small enough for the second-level cache.
@@ -247,6 +300,7 @@ impl Gaussian {
         for start in (0..x.rows()).step_by(rows) {
             let part = x.part(start..x.rows().min(start + rows));
             part.read_numbers(&mut tile)?;
+            self.check_projected(&part, names, &tile)?;
             self.apply_maps(&mut tile);
             part.read_weights(&mut weights);
             observe(&part, &mut tile, part.weighted().then_some(weights.as_slice()))?;
@@ -293,6 +347,19 @@ impl Gaussian {
         self.settled.as_ref().filter(|settled| !settled.maps.is_empty()).map(|settled| settled.names.len())
     }
 
+    /// Rows of several components after a projection need every cell.
+    fn check_projected(&self, x: &Cells<'_>, names: &[String], tile: &Tile) -> Result<()> {
+        let projects = self.settled.as_ref().is_some_and(|settled| settled.maps.iter().any(|map| !map.is_columnwise()));
+        match projects.then(|| tile.first_not_finite()).flatten().filter(|&(i, j)| tile.column(j)[i].is_nan()) {
+            None => Ok(()),
+            Some((i, j)) => Err(Error::Missing {
+                column: names[j].clone(),
+                row: x.row_number(i) + 1,
+                remedy: "components after §pca or §lda need every cell: fill it, or fit without them".into(),
+            }),
+        }
+    }
+
     /// Applies the maps that are settled.
     pub(crate) fn apply_maps(&self, tile: &mut Tile) {
         let Some(settled) = &self.settled else { return };
@@ -318,7 +385,7 @@ impl Family for Gaussian {
     }
 
     fn observe(&self, statistic: &mut GaussianStatistic, x: &Cells<'_>, names: &[String]) -> Result<()> {
-        self.for_each_tile(x, |part, tile, weights| match statistic.observe(tile, weights) {
+        self.for_each_tile(x, names, |part, tile, weights| match statistic.observe(tile, weights) {
             Ok(()) => Ok(()),
             Err(NotFinite) => {
                 part.read_numbers(tile)?;
@@ -349,7 +416,7 @@ impl Family for Gaussian {
         };
         for_each_group(x, to, |group, cells| {
             let statistic = &mut *groups[group];
-            self.for_each_tile(cells, |part, tile, weights| {
+            self.for_each_tile(cells, names, |part, tile, weights| {
                 let spread = match statistic {
                     GaussianStatistic::Full(_) if tile.first_not_finite().is_some() => {
                         if tile.data().iter().any(|x| x.is_infinite()) {
@@ -369,7 +436,7 @@ impl Family for Gaussian {
     }
 
     fn is_open(&self) -> bool {
-        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto
+        self.shrinkage == Strength::Auto || self.pooling == Strength::Auto || self.open_rank()
     }
 
     fn choose(&self, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Self> {
@@ -399,34 +466,51 @@ impl Family for Gaussian {
 
     fn fit(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
         self.check()?;
-        let (chain, columns, moments) = self.mapped(classes, names)?;
+        let Mapped { chain, names: columns, moments, reference } = self.mapped(classes, names)?;
         let names = Names { columns: &columns, ..names };
         if self.estimator == Estimator::Bayes {
             return bayes::fit(self.covariance, &moments, chain, names);
         }
         let covariances = self.covariances(&moments)?;
         let factors = self.factors(&covariances, &moments, names)?;
-        Ok(GaussianDensity::normal(chain, moments.means(), factors))
+        Ok(GaussianDensity::normal(chain, moments.means(), factors).with_reference(reference))
     }
 }
 
 impl Gaussian {
-    /// The linear maps, the names of the columns after them, and the moments of the classes there.
-    fn mapped(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<(Vec<Linear>, Vec<String>, Prepared)> {
-        let (mut chain, mut columns) = match &self.settled {
-            Some(settled) => (settled.maps.clone(), settled.names.clone()),
-            None => (Vec::new(), names.columns.to_vec()),
+    /// The classes after the linear maps.
+    fn mapped(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<Mapped> {
+        let (mut chain, mut columns, mut reference) = match &self.settled {
+            Some(settled) => (settled.maps.clone(), settled.names.clone(), settled.reference.clone()),
+            None => (Vec::new(), names.columns.to_vec(), None),
         };
         let mut moments = self.prepare(classes.iter().copied())?;
         moments.check_range(&columns)?;
+        if let (true, Prepared::Full(classes)) = (self.projects(), &moments) {
+            reference = Some(Arc::new(Reference::of_classes(classes)?));
+        }
         for step in &self.steps {
             let linear = moments.fit_step(step, &columns)?;
             moments = moments.map(&linear);
             columns = step.names(&columns);
             chain.push(linear);
         }
-        Ok((chain, columns, moments))
+        Ok(Mapped { chain, names: columns, moments, reference })
     }
+}
+
+/// Linear maps, the names of the columns after them, and all rows before them where they project.
+pub(crate) type Maps = (Vec<Linear>, Vec<String>, Option<Arc<Reference>>);
+
+/// Classes after linear maps.
+struct Mapped {
+    /// The maps.
+    chain: Vec<Linear>,
+    /// What the columns after them are called.
+    names: Vec<String>,
+    moments: Prepared,
+    /// All rows before the maps, where these project.
+    reference: Option<Arc<Reference>>,
 }
 
 /// Moments of the classes after the linear maps so far.
@@ -502,13 +586,15 @@ fn standardise(classes: &[ColumnMoments]) -> Result<Linear> {
 enum Covariances {
     Full(Vec<Matrix>),
     Diagonal(Vec<Vec<f64>>),
+    /// Full matrices and the number of axes that are kept of them.
+    LowRank(Vec<Matrix>, usize),
 }
 
 impl Covariances {
     /// Full matrices.
     fn matrices(self) -> Vec<Matrix> {
         match self {
-            Covariances::Full(matrices) => matrices,
+            Covariances::Full(matrices) | Covariances::LowRank(matrices, _) => matrices,
             Covariances::Diagonal(variances) => variances.iter().map(|v| Matrix::diagonal(v)).collect(),
         }
     }
@@ -549,8 +635,7 @@ impl Gaussian {
 
     fn covariances(&self, moments: &Prepared) -> Result<Covariances> {
         let (Strength::Fixed(gamma), Strength::Fixed(lambda)) = (self.shrinkage, self.pooling) else {
-            let message = "auto needs statistics in folds: make them with §folds=5";
-            return Err(Error::parameter("shrinkage", message));
+            return Err(no_folds("shrinkage"));
         };
         self.covariances_with(moments, gamma, lambda)
     }
@@ -562,7 +647,7 @@ impl Gaussian {
             Prepared::Full(classes) if self.covariance.is_full() => {
                 let scatter = |m: &Moments| m.scatter().data().to_vec();
                 let mut parts: Vec<(Vec<f64>, f64)> = classes.iter().map(|m| (scatter(m), m.weight())).collect();
-                self.add_prior(&mut parts, |settled| settled.centre.data().to_vec());
+                self.add_prior(&mut parts, |centre| centre.data().to_vec());
                 let averaged = self.average(&parts, lambda);
                 let pooled = self.pooled(&parts);
                 let scale_of = |s: &[f64]| (0..d).map(|j| s[j * d + j]).sum::<f64>() / d as f64;
@@ -574,7 +659,11 @@ impl Gaussian {
                     (0..d).for_each(|j| matrix[(j, j)] += gamma * scale);
                     matrices.push(self.sparsify(matrix)?);
                 }
-                Ok(Covariances::Full(matrices))
+                match (self.covariance.is_low_rank(), self.rank) {
+                    (false, _) => Ok(Covariances::Full(matrices)),
+                    (true, Rank::Fixed(rank)) => Ok(Covariances::LowRank(matrices, rank)),
+                    (true, Rank::Auto) => Err(no_folds("rank")),
+                }
             }
             _ => {
                 let classes = moments.columns();
@@ -584,7 +673,7 @@ impl Gaussian {
                 for j in 0..d {
                     let mut parts: Vec<(Vec<f64>, f64)> =
                         classes.iter().map(|m| (vec![m.scatter()[j]], m.weight()[j])).collect();
-                    self.add_prior(&mut parts, |settled| vec![settled.centre[(j, j)]]);
+                    self.add_prior(&mut parts, |centre| vec![centre[(j, j)]]);
                     columns.push(self.average(&parts, lambda).concat());
                     pooled.extend(self.pooled(&parts));
                 }
@@ -605,9 +694,10 @@ impl Gaussian {
 
     /// S ← S + νC, w ← w + ν: a prior that weighs ν rows whose covariance is C. Where it is not settled, C is
     /// the covariance that the classes share.
-    fn add_prior(&self, parts: &mut [(Vec<f64>, f64)], centre: impl Fn(&Settled) -> Vec<f64>) {
+    fn add_prior(&self, parts: &mut [(Vec<f64>, f64)], centre: impl Fn(&Matrix) -> Vec<f64>) {
         if self.nu() > 0.0 {
-            let centre = self.settled.as_deref().map_or_else(|| self.pooled(parts), centre);
+            let settled = self.settled.as_deref().and_then(|settled| settled.centre.as_ref());
+            let centre = settled.map_or_else(|| self.pooled(parts), centre);
             for (scatter, weight) in parts {
                 scatter.iter_mut().zip(&centre).for_each(|(s, c)| *s += self.nu() * c);
                 *weight += self.nu();
@@ -615,9 +705,9 @@ impl Gaussian {
         }
     }
 
-    /// The maps of `steps`, and the names of the columns after them.
-    pub(crate) fn maps(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<(Vec<Linear>, Vec<String>)> {
-        self.mapped(classes, names).map(|(maps, names, _)| (maps, names))
+    /// The maps of `steps`, the names of the columns after them, and all rows before them.
+    pub(crate) fn maps(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<Maps> {
+        self.mapped(classes, names).map(|mapped| (mapped.chain, mapped.names, mapped.reference))
     }
 
     /// The family for expectation–maximisation with so many groups in a class: its maps and the centre of its
@@ -626,12 +716,13 @@ impl Gaussian {
     pub(crate) fn settle(&self, classes: &[&GaussianStatistic], groups: usize, names: Names<'_>) -> Result<Self> {
         self.check()?;
         if self.is_open() {
-            return Err(Error::parameter("shrinkage", "give a number: auto is for models of one component"));
+            let option = if self.open_rank() { "rank" } else { "shrinkage" };
+            return Err(Error::parameter(option, "give a number: auto is for models of one component"));
         }
         if self.estimator == Estimator::Bayes {
             return Err(Error::parameter("estimator=bayes", "it is for models of one component: give §prior_rows"));
         }
-        let (maps, names, moments) = self.mapped(classes, names)?;
+        let Mapped { chain: maps, names, moments, reference } = self.mapped(classes, names)?;
         let d = moments.width();
         let within = Gaussian { covariance: Structure::Tied, steps: Vec::new(), ..Gaussian::default() };
         let within = match &moments {
@@ -642,33 +733,84 @@ impl Gaussian {
         centre.mirror_lower();
         let smaller = (groups as f64).powf(-2.0 / d as f64);
         centre.data_mut().iter_mut().for_each(|c| *c *= smaller);
-        let settled = Some(Arc::new(Settled { maps, names, centre }));
-        let takes_prior = matches!(self.covariance, Structure::Full | Structure::Diagonal)
+        let settled = Some(Arc::new(Settled { maps, names, centre: Some(centre), reference }));
+        let takes_prior = matches!(self.covariance, Structure::Full | Structure::Diagonal | Structure::LowRank)
             && (self.shrinkage, self.pooling) == (Strength::default(), Strength::default());
         let usual = match self.covariance {
             _ if !takes_prior => 0.0,
             Structure::Full => d as f64,
+            // An axis has about as many numbers as there are dimensions, and rows tell as many.
+            Structure::LowRank => {
+                if let Rank::Fixed(rank) = self.rank {
+                    rank as f64 + 1.0
+                } else {
+                    0.0
+                }
+            }
             _ => 2.0,
         };
         let prior_rows = Some(self.prior_rows.unwrap_or(usual));
         Ok(Gaussian { steps: Vec::new(), prior_rows, settled, ..self.clone() })
     }
 
+    /// The scales of columns, found once, for expectation–maximisation with one group in a class.
+    pub(crate) fn scaled(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<Option<Arc<Settled>>> {
+        if self.steps.is_empty() {
+            return Ok(None);
+        }
+        let Mapped { chain: maps, names, .. } = self.mapped(classes, names)?;
+        Ok(Some(Arc::new(Settled { maps, names, centre: None, reference: None })))
+    }
+
+    /// The statistic of rows after the maps that are settled, from that of the rows before them.
+    pub(crate) fn after_settled(&self, statistic: GaussianStatistic) -> Result<GaussianStatistic> {
+        let Some(settled) = self.settled.as_deref().filter(|settled| !settled.maps.is_empty()) else {
+            return Ok(statistic);
+        };
+        let moments = self.prepare([&statistic])?;
+        match settled.maps.iter().fold(moments, |moments, map| moments.map(map)) {
+            Prepared::Full(mut classes) => Ok(GaussianStatistic::Full(classes.swap_remove(0))),
+            Prepared::Columns(mut classes) => Ok(GaussianStatistic::Columns(classes.swap_remove(0))),
+        }
+    }
+
+    /// The family as it was asked for, with what was found, and its density of the statistics that `found` was
+    /// fitted to.
+    pub(crate) fn finish(
+        &self,
+        found: &Gaussian,
+        classes: &[&GaussianStatistic],
+        names: Names<'_>,
+    ) -> Result<(Gaussian, GaussianDensity)> {
+        let rank = if self.open_rank() { found.rank } else { self.rank };
+        let family = Gaussian { shrinkage: found.shrinkage, pooling: found.pooling, rank, ..self.clone() };
+        let density = match self.projects() {
+            true => family.fit(classes, names)?,
+            false => {
+                let plain = Gaussian { steps: Vec::new(), settled: found.settled.clone(), ..family.clone() };
+                plain.fit(classes, names)?
+            }
+        };
+        Ok((family, density))
+    }
+
     /// The family as it observes rows for these densities: with their maps, and without a prior.
     pub(crate) fn settled_as(&self, density: &GaussianDensity) -> Self {
         let d = density.mean(0).len();
         let names = (0..d).map(|j| format!("z{}", j + 1)).collect();
-        let settled = Settled { maps: density.chain().to_vec(), names, centre: Matrix::zeros(d, d) };
+        let settled = Settled { maps: density.chain().to_vec(), names, centre: None, reference: None };
         Gaussian { settled: Some(Arc::new(settled)), ..self.clone() }
     }
 
     /// The logarithm of the prior of the covariances, but for a constant: −½ν Σ (ln|Σ| + tr(Σ⁻¹C)).
     fn log_prior_of(&self, density: &GaussianDensity) -> f64 {
-        let Some(settled) = self.settled.as_deref().filter(|_| self.nu() > 0.0) else { return 0.0 };
+        let centre = self.settled.as_deref().and_then(|settled| settled.centre.as_ref());
+        let Some(centre) = centre.filter(|_| self.nu() > 0.0) else { return 0.0 };
         let of_factor = |factor: &Factor| {
             let trace = match factor {
-                Factor::Lower(scaled) => scaled.trace_ratio(&settled.centre),
-                Factor::Diagonal(sd) => sd.iter().enumerate().map(|(j, s)| settled.centre[(j, j)] / (s * s)).sum(),
+                Factor::Lower(scaled) => scaled.trace_ratio(centre),
+                Factor::LowRank(low) => low.trace_ratio(centre),
+                Factor::Diagonal(sd) => sd.iter().enumerate().map(|(j, s)| centre[(j, j)] / (s * s)).sum(),
             };
             2.0 * factor.half_log_determinant() + trace
         };
@@ -731,6 +873,12 @@ impl Gaussian {
                 .map(Factor::Lower)
                 .ok_or_else(|| singular(covariance, &means[c], freedom(c), owner(c), names.columns))
         };
+        let factor_low = |(c, covariance): (usize, &Matrix), rank: usize| {
+            low_rank::check_rank(rank, covariance.rows())?;
+            LowRank::of_covariance(covariance, rank)
+                .map(Factor::LowRank)
+                .ok_or_else(|| singular(covariance, &means[c], freedom(c), owner(c), names.columns))
+        };
         let factor_diagonal = |(c, variances): (usize, &Vec<f64>)| match variances
             .iter()
             .zip(&means[c])
@@ -745,6 +893,9 @@ impl Gaussian {
         match covariances {
             Covariances::Full(matrices) => matrices.iter().enumerate().map(factor_full).collect(),
             Covariances::Diagonal(variances) => variances.iter().enumerate().map(factor_diagonal).collect(),
+            Covariances::LowRank(matrices, rank) => {
+                matrices.iter().enumerate().map(|covariance| factor_low(covariance, *rank)).collect()
+            }
         }
     }
 
@@ -778,6 +929,10 @@ impl Gaussian {
 
 fn too_large(column: &str) -> Error {
     Error::Schema(format!("column `{column}`: its numbers are too large for their sums or squares: rescale it"))
+}
+
+fn no_folds(option: &'static str) -> Error {
+    Error::parameter(option, "auto needs statistics in folds: make them with §folds=5")
 }
 
 /// s/w, and 0 where there is nothing to divide.
