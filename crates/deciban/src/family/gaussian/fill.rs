@@ -37,7 +37,7 @@ impl GaussianDensity {
         let patterns: Vec<Pattern> = patterns(&tile).into_iter().filter(|p| !p.missing.is_empty()).collect();
         let mut filled = match self.factor(group) {
             Factor::Diagonal(sd) => self.fill_alone(group, sd, &patterns, &mut by),
-            Factor::Lower(_) => self.fill_jointly(group, &tile, &patterns, &mut by)?,
+            Factor::Lower(_) | Factor::LowRank(_) => self.fill_jointly(group, &tile, &patterns, &mut by)?,
         };
         for cell in &mut filled {
             for linear in self.chain().iter().rev() {
