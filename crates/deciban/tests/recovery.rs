@@ -78,6 +78,7 @@ fn parameters(covariance: Structure, classes: f64, d: f64) -> f64 {
         Structure::Full | Structure::Tied => d * (d + 1.0) / 2.0,
         Structure::Diagonal | Structure::TiedDiagonal => d,
         Structure::Spherical | Structure::TiedSpherical => 1.0,
+        Structure::LowRank | Structure::TiedLowRank => unreachable!("they leave a number of axes open"),
     };
     classes * d + per_matrix * if covariance.is_tied() { 1.0 } else { classes }
 }
