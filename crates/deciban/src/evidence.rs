@@ -141,6 +141,31 @@ impl Against {
     }
 }
 
+/// What one feature of a row says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The column, the word, or what else it is (in parentheses).
+    pub name: String,
+    /// What the cell holds, for people to read.
+    pub value: String,
+    /// Its part of the evidence for each class, in nats, up to what all classes share.
+    pub evidence: Vec<f64>,
+    /// Whether the cell is missing.
+    pub missing: bool,
+}
+
+impl Entry {
+    /// A feature that is there.
+    pub fn new(name: impl Into<String>, value: impl Into<String>, evidence: Vec<f64>) -> Self {
+        Entry { name: name.into(), value: value.into(), evidence, missing: false }
+    }
+
+    /// A cell that is missing and says nothing.
+    pub fn missing(name: impl Into<String>, classes: usize) -> Self {
+        Entry { name: name.into(), value: "missing".into(), evidence: vec![0.0; classes], missing: true }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

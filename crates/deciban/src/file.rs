@@ -271,3 +271,14 @@ fn checksum(bytes: &[u8]) -> u64 {
     crc.update(&bytes[DIGITS.end..]);
     crc.finish()
 }
+/// A stored value as bytes.
+pub fn to_bytes<T: Stored>(value: &T) -> Result<Vec<u8>> {
+    let mut archive = Archive::new("state");
+    value.store(&mut archive, "state")?;
+    archive.to_bytes()
+}
+
+/// The value that [`to_bytes`] wrote.
+pub fn from_bytes<T: Stored>(bytes: &[u8]) -> Result<T> {
+    T::load(&Archive::from_bytes(bytes, "state")?, "state")
+}

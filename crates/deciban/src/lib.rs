@@ -7,7 +7,7 @@
 //! rows ──pass──▶ statistics ──fit──▶ model ──score──▶ evidence ──prior──▶ posterior ──costs──▶ decision
 //! ```
 //!
-//! The modules stand in that order. The whole way, on people's heights (class 0 is F, class 1 is M):
+//! Each module uses only those that are named before it. The whole way, on people's heights (class 0 is F, class 1 is M):
 //!
 //! ```
 //! use deciban::data::{Batch, Schema};
@@ -43,16 +43,24 @@
 //! # Ok::<(), deciban::Error>(())
 //! ```
 
+mod wording;
+mod error;
+pub mod output;
+mod checksum;
+pub mod file;
+pub mod numerics;
+pub mod text;
 pub mod data;
+pub mod scoring;
 pub mod statistic;
 pub mod pass;
 pub mod engine;
-pub mod family;
 pub mod transform;
-pub mod learn;
-pub mod evidence;
 pub mod posterior;
+pub mod evidence;
 pub mod decision;
+pub mod family;
+pub mod learn;
 pub mod evaluate;
 pub mod calibrate;
 pub mod proportions;
@@ -60,13 +68,7 @@ pub mod explain;
 pub mod impute;
 pub mod measure;
 pub mod select;
-pub mod text;
-pub mod numerics;
-pub mod file;
-pub mod output;
-mod checksum;
-mod error;
-mod wording;
+pub mod registry;
 
 pub use error::{Error, Result};
 pub use wording::Wording;

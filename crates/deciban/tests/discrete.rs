@@ -8,9 +8,11 @@ use deciban::family::categorical::Categorical;
 use deciban::family::table::Table;
 use deciban::family::tree::Tree;
 use deciban::family::{AnyDensity, AnyFamily, Density, Family, Names};
+use deciban::file::{from_bytes, to_bytes};
 use deciban::learn::{Block, Summarise, Summary};
 use deciban::numerics::hash;
-use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes, to_bytes};
+use deciban::pass::{Pass, pass_to_bytes};
+use deciban::registry::accumulator;
 use deciban::statistic::Retract;
 
 /// Rows of categories, coded column by column in the order of their sorted levels.

@@ -403,13 +403,13 @@ fn passes_travel_as_bytes() {
     impl Engine for Remote<'_> {
         fn run<P: deciban::pass::Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
             let bytes = deciban::pass::pass_to_bytes(pass)?;
-            let mut sum = deciban::pass::accumulator(&bytes)?;
+            let mut sum = deciban::registry::accumulator(&bytes)?;
             for range in [0..200, 200..500] {
-                let mut executor = deciban::pass::accumulator(&bytes)?;
+                let mut executor = deciban::registry::accumulator(&bytes)?;
                 executor.observe(&self.1.slice(range))?;
                 sum.merge(&executor.state()?)?;
             }
-            deciban::pass::from_bytes(&sum.state()?)
+            deciban::file::from_bytes(&sum.state()?)
         }
         fn schema(&self) -> deciban::Result<Schema> {
             self.0.schema()

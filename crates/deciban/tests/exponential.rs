@@ -8,8 +8,8 @@ use deciban::family::gamma::Gamma;
 use deciban::family::log_normal::LogNormal;
 use deciban::family::poisson::Poisson;
 use deciban::family::{AnyFamily, AnyStatistic, Density, Family, Names};
+use deciban::file::{from_bytes, to_bytes};
 use deciban::numerics::Random;
-use deciban::pass::{from_bytes, to_bytes};
 use deciban::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 

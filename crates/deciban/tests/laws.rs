@@ -4,8 +4,10 @@ use deciban::data::{Batch, Schema, Tile};
 use deciban::engine::{Engine, Memory};
 use deciban::family::AnyStatistic;
 use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
+use deciban::file::from_bytes;
 use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Summarise};
-use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
+use deciban::pass::{Pass, pass_to_bytes};
+use deciban::registry::accumulator;
 use deciban::statistic::{ColumnMoments, Moments, Retract, Statistic};
 use proptest::prelude::*;
 

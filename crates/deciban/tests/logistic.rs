@@ -7,10 +7,12 @@ use common::Table;
 use deciban::data::{Batch, Column, Kind, Schema, Sparse};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
+use deciban::file::from_bytes;
 use deciban::learn::{Classifier, Descent, Learner, Link, Logistic, LogisticModel, Model, Solver};
 use deciban::numerics::Random;
-use deciban::pass::{Pass, accumulator, from_bytes, pass_to_bytes};
+use deciban::pass::{Pass, pass_to_bytes};
 use deciban::posterior::Prior;
+use deciban::registry::accumulator;
 use serde_json::Value;
 
 fn reference() -> Value {

@@ -4,9 +4,9 @@ use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Sparse, T
 use deciban::engine::{Engine, Memory};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, Unseen, WordCounts};
 use deciban::family::{AnyFamily, Density, Family, Names};
+use deciban::file::{from_bytes, to_bytes};
 use deciban::learn::{Block, Classifier, Generative, Learner, Summarise};
 use deciban::numerics::Random;
-use deciban::pass::{from_bytes, to_bytes};
 use deciban::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 

@@ -6,8 +6,9 @@ use common::Table;
 use deciban::data::Batch;
 use deciban::engine::Memory;
 use deciban::learn::{Classifier, Learner, Method, Model, NoisyOr, NoisyOrModel};
-use deciban::pass::{accumulator, pass_to_bytes};
+use deciban::pass::pass_to_bytes;
 use deciban::posterior::Prior;
+use deciban::registry::accumulator;
 use serde_json::Value;
 
 const EXACT: NoisyOr =

@@ -21,7 +21,7 @@ use super::partial::Share;
 use super::rows::{ScoredRows, Slice};
 use super::softmax::{check_totals, own_shares, separable};
 use crate::error::{Error, Result};
-use crate::learn::solve::{Curvature, Limits, Objective, Point, newton_cg};
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point, newton_cg};
 use crate::numerics::{Matrix, lanes, vectorised};
 use crate::posterior::Prior;
 

@@ -16,7 +16,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::learn::solve::{Curvature, Limits, Objective, Point, Solution, newton};
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point, Solution, newton};
 use crate::numerics::{Matrix, log_sum_exp};
 
 /// Rows observed at once; their sums are added in order.

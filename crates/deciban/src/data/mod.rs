@@ -12,8 +12,8 @@ mod profile;
 mod schema;
 mod sparse;
 mod spelling;
-mod tile;
 
+pub use crate::numerics::Tile;
 pub use batch::{Batch, Strided, Value, Values, View};
 pub(crate) use cells::RowSlices;
 pub use cells::{Cells, Oddities, Rows};
@@ -26,7 +26,6 @@ pub use profile::Profile;
 pub use schema::{Column, Kind, Schema};
 pub use sparse::{Integers, Sparse};
 pub use spelling::{ShownKind, Spelling, Written};
-pub use tile::Tile;
 
 /// The code of a missing category, and of a row without a label.
 pub const MISSING: u32 = u32::MAX;

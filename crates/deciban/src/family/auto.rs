@@ -26,7 +26,7 @@ use super::log_normal::LogNormal;
 use super::{AnyDensity, AnyFamily, AnyStatistic, Density, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Batch, Cells, Column, Rows, Tile, Value};
 use crate::error::{Error, Result};
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, log_sum_exp};
 use crate::statistic::{Quantiles, Retract, Statistic};
@@ -352,7 +352,7 @@ impl Family for Auto {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
 
     const CLASSES: usize = 2;
 

@@ -442,7 +442,7 @@ mod tests {
     use crate::data::{Batch, Rows, UNSEEN};
     use crate::family::Dealt;
     use crate::family::testing::{self, names, score};
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
     use proptest::prelude::*;
 
     fn counts(family: &Categorical, columns: &[&[u32]], weights: Option<&[f64]>) -> LevelCounts {

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Density, Family, Names, Parameters};
+use super::{AnyStatistic, Density, Family, Names, Parameters};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -101,6 +101,15 @@ pub struct HistogramStatistic {
 struct Given {
     cuts: Vec<f64>,
     weights: Vec<f64>,
+}
+
+/// The sketches of the columns in each class, from what the pass of this family left.
+pub fn sketches(classes: &[AnyStatistic]) -> Result<Vec<Vec<Quantiles>>> {
+    let of = |any: &AnyStatistic| match any {
+        AnyStatistic::Histogram(statistic) => Ok(statistic.sketches().to_vec()),
+        _ => Err(Error::Schema("bins are found from the statistics of the histogram family".into())),
+    };
+    classes.iter().map(of).collect()
 }
 
 impl HistogramStatistic {
@@ -412,7 +421,7 @@ mod tests {
 
     use super::*;
     use crate::data::{Batch, Rows};
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
 
     fn observe(family: &Histogram, x: &[f64], weights: Option<&[f64]>) -> HistogramStatistic {
         let mut statistic = family.empty(1);

@@ -10,7 +10,6 @@ pub mod auto;
 pub mod bernoulli;
 pub mod categorical;
 pub mod counts;
-pub mod covariance;
 pub mod exponential;
 pub mod exponential_family;
 mod fill;
@@ -34,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::Result;
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::statistic::{Retract, Statistic};

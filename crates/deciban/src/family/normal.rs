@@ -4,8 +4,8 @@
 
 use std::f64::consts::TAU;
 
-use super::covariance::{Scaled, singular};
 use crate::error::{Error, Result};
+use crate::numerics::covariance::{Scaled, singular};
 use crate::numerics::{Matrix, dot};
 
 /// A normal distribution with mean μ and covariance Σ.

@@ -447,7 +447,7 @@ mod tests {
     use super::*;
     use crate::data::{Kind, UNSEEN};
     use crate::family::testing::{self, close, names, observe, score};
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
     use proptest::prelude::*;
 
     const ML: Tree = Tree { pseudo_count: 0.0, back_off: None, unseen: Unseen::Share };

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use crate::data::{Cells, UNSEEN};
 use crate::error::{Error, Result};
-use crate::numerics::Texts;
+use crate::scoring::Texts;
 
 /// The words of a text that a model leaves out, in order: those in fewer than `fewest` rows and, where more
 /// than `most` are left, the less frequent; of equally frequent ones the later. `words` has for each the

@@ -233,9 +233,9 @@ mod tests {
     use super::*;
     use crate::data::{MISSING, Schema};
     use crate::engine::{Engine, Memory};
-    use crate::family::histogram::Histogram;
+    use crate::family::histogram::{Histogram, sketches};
+    use crate::file::{from_bytes, to_bytes};
     use crate::learn::Summarise;
-    use crate::pass::{from_bytes, to_bytes};
     use crate::transform::{Binning, Bins};
 
     const AREA: [f64; 8] = [300.0, 420.0, 500.0, f64::NAN, 900.0, 1300.0, 1500.0, 2000.0];
@@ -294,10 +294,11 @@ mod tests {
         // Flats reach to 500 (weights 1, 2, 3), houses begin at 900 (5, 6, 7, 8): one cut between.
         let pass = Summarise { blocks: vec![block(&[1], None)], folds: 1, seed: 0 };
         let summary = Memory::new(schema(), batch()).unwrap().run(&pass).unwrap();
-        let found = Discretise::from_statistics(&Binning::Mdl, &summary.block(0).unwrap()).unwrap();
+        let of_classes = sketches(&summary.block(0).unwrap()).unwrap();
+        let found = Discretise::from_sketches(&Binning::Mdl, &of_classes).unwrap();
         assert_eq!(found.bins(0).unwrap().cuts(), [700.0]);
         assert_eq!(found.bins(0).unwrap().edges(1), (700.0, 2000.0));
-        let halves = Discretise::from_statistics(&Binning::Quantiles(2), &summary.block(0).unwrap()).unwrap();
+        let halves = Discretise::from_sketches(&Binning::Quantiles(2), &of_classes).unwrap();
         // 17 of 32 lie up to 1300.
         assert_eq!(halves.bins(0).unwrap().cuts(), [1400.0]);
         let placed = found.among(2, &[1]).unwrap();

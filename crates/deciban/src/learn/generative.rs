@@ -8,13 +8,12 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::gaussian::Gaussian;
-use crate::family::histogram::Histogram;
+use crate::family::histogram::{Histogram, sketches};
 use crate::family::{AnyDensity, AnyFamily, Density, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::posterior::Prior;
-use crate::statistic::Sketch;
-use crate::transform::{Binning, Deskew, Discretise, Gaussianise};
+use crate::transform::{Binning, Deskew, Discretise, Gaussianise, Sketch};
 
 /// Learns a generative model.
 #[derive(Clone, Debug)]
@@ -246,7 +245,7 @@ fn find_bins(
     let numbers = places.iter().map(|&j| block.columns[j]).collect();
     let family = AnyFamily::Histogram(Histogram { bins: binning.clone(), ..Histogram::default() });
     let pass = Summarise { blocks: vec![Block::new(numbers, columns, family)], folds: 1, seed: 0 };
-    let mut found = Discretise::from_statistics(binning, &engine.run(&pass)?.block(0)?)?;
+    let mut found = Discretise::from_sketches(binning, &sketches(&engine.run(&pass)?.block(0)?)?)?;
     for (j, &place) in places.iter().enumerate() {
         if let Some((_, cuts)) = cuts.iter().find(|(name, _)| *name == block.names[place]) {
             found = found.with_cuts(j, cuts)?;

@@ -32,7 +32,6 @@ pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
 pub(crate) use logistic::features::Term;
-pub(crate) use logistic::solve;
 pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Scale, Solver};
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use options::{Options, Seen};

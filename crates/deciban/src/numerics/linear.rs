@@ -5,8 +5,7 @@ use faer::linalg::triangular_solve;
 use faer::prelude::Solve;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
-use crate::data::Tile;
-use crate::numerics::upper_halves_cleared;
+use super::{Tile, upper_halves_cleared};
 
 /// A dense matrix, column after column.
 #[derive(Clone, Debug, PartialEq, Default)]

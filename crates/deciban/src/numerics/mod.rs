@@ -1,19 +1,19 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
-mod affine;
+pub(crate) mod covariance;
 mod digamma;
 mod glasso;
 mod incomplete_gamma;
 pub(crate) mod lanes;
 mod linear;
+pub(crate) mod minimise;
 mod random;
 mod row_major;
 mod softmax;
 mod special;
+mod tile;
 mod whitened;
-mod word_table;
 
-pub use affine::Affine;
 pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
 };
@@ -27,8 +27,8 @@ pub use random::{Random, hash};
 pub(crate) use row_major::RowMajor;
 pub use softmax::{Normalise, normalise};
 pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
+pub use tile::Tile;
 pub(crate) use whitened::Whitening;
-pub use word_table::{Texts, WordTable};
 
 /// Whether all are finite numbers.
 pub fn all_finite(x: &[f64]) -> bool {

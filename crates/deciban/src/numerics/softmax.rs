@@ -3,8 +3,7 @@
 //! The rows of a tile run side by side in the lanes of the vector unit, with one exponential a class, or one a row
 //! where there are two classes. Where all classes are impossible the posterior is 0/0, and NaN.
 
-use super::{lanes, vectorised};
-use crate::data::Tile;
+use super::{Tile, lanes, vectorised};
 
 /// What becomes of joint log-probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 //! registers, and nothing is written but q. For matrices that stay in the cache it is several times as fast as
 //! solving a whole tile.
 
-use super::{Matrix, vectorised};
-use crate::data::Tile;
+use super::{Matrix, Tile, vectorised};
 
 /// Rows at a time: two registers of four numbers.
 const ROWS: usize = 8;

@@ -9,7 +9,7 @@ mod sketch;
 pub use column_moments::ColumnMoments;
 pub use moments::{Moments, NotFinite};
 pub(crate) use row_buffer::RowBuffer;
-pub use sketch::{Quantiles, Sketch};
+pub use sketch::{Quantiles, Sketches};
 
 use crate::error::Result;
 use crate::file::Stored;

@@ -4,8 +4,8 @@
 
 use super::bins::{Binning, Bins};
 use crate::error::{Error, Result};
-use crate::family::AnyStatistic;
 use crate::file::{Archive, Stored};
+use crate::statistic::Quantiles;
 
 /// The bins of each column of a block.
 ///
@@ -31,13 +31,8 @@ impl Discretise {
         Discretise { columns }
     }
 
-    /// The bins of number columns, from what the histogram family's pass left of each class.
-    pub fn from_statistics(binning: &Binning, classes: &[AnyStatistic]) -> Result<Self> {
-        let of = |any: &AnyStatistic| match any {
-            AnyStatistic::Histogram(statistic) => Ok(statistic.sketches().to_vec()),
-            _ => Err(Error::Schema("bins are found from the statistics of the histogram family".into())),
-        };
-        let classes = classes.iter().map(of).collect::<Result<Vec<_>>>()?;
+    /// The bins of number columns, from the sketches of the columns in each class.
+    pub fn from_sketches(binning: &Binning, classes: &[Vec<Quantiles>]) -> Result<Self> {
         let width = classes.first().map_or(0, Vec::len);
         classes.iter().try_for_each(|class| Error::check_shape("columns of the statistics", width, class.len()))?;
         let bins = |j: usize| binning.bins(j, &classes.iter().map(|class| &class[j]).collect::<Vec<_>>()).map(Some);
@@ -104,7 +99,7 @@ impl Stored for Discretise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
 
     #[test]
     fn what_is_stored_is_loaded() {

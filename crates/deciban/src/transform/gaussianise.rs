@@ -193,8 +193,8 @@ impl Stored for Gaussianise {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::{from_bytes, to_bytes};
     use crate::numerics::Random;
-    use crate::pass::{from_bytes, to_bytes};
 
     fn log_normals(seed: u64, n: usize) -> Vec<f64> {
         let mut random = Random::new(seed);

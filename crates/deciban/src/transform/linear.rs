@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Tile;
 use crate::error::{Error, Result};
-use crate::family::covariance::{Scaled, singular};
 use crate::file::{Archive, Stored};
+use crate::numerics::covariance::{Scaled, singular};
 use crate::numerics::{Matrix, eigen, product, solve_lower, tile_product};
 use crate::statistic::{Moments, Statistic};
 

@@ -6,6 +6,7 @@ mod discretise;
 mod gaussianise;
 mod linear;
 mod mdl;
+mod sketch;
 
 pub use bins::{Binning, Bins};
 pub use deskew::Deskew;
@@ -13,3 +14,4 @@ pub use discretise::Discretise;
 pub use gaussianise::Gaussianise;
 pub use linear::{Linear, Step};
 pub use mdl::mdl_cuts;
+pub use sketch::Sketch;

@@ -8,11 +8,12 @@ use std::ops::Range;
 use super::mixed;
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::family::counts::{level_name, log_probabilities};
 use crate::family::{Density, Parameters};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Random, Texts, WordTable, vectorised};
+use crate::numerics::{Random, vectorised};
+use crate::scoring::{Texts, WordTable};
 
 /// The probabilities of presence of a block, per class.
 #[derive(Clone, Debug, PartialEq)]

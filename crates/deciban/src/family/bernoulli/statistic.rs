@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::family::counts::{MOST_LEVELS, add, difference, differences, weights};
 use crate::family::words::{Counting, Wrong};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Texts, vectorised};
+use crate::numerics::vectorised;
+use crate::scoring::Texts;
 use crate::statistic::{Retract, Statistic};
 
 /// How much was present and absent.

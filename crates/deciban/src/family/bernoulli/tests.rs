@@ -3,8 +3,8 @@ use crate::data::{Batch, Sparse, Value};
 use crate::family::Density;
 use crate::family::testing::{close, names, observe_batch, score_batch};
 use crate::file::{Archive, Stored};
+use crate::file::{from_bytes, to_bytes};
 use crate::numerics::Random;
-use crate::pass::{from_bytes, to_bytes};
 use crate::statistic::{Retract, Statistic};
 use proptest::prelude::*;
 

@@ -16,8 +16,8 @@ use super::density::{Factor, GaussianDensity, Tails};
 use super::{Prepared, Structure};
 use crate::error::Result;
 use crate::family::Names;
-use crate::family::covariance::{Scaled, is_constant, singular};
 use crate::numerics::Matrix;
+use crate::numerics::covariance::{Scaled, is_constant, singular};
 use crate::statistic::{ColumnMoments, Moments, Statistic};
 use crate::transform::Linear;
 

@@ -13,7 +13,7 @@ use super::low_rank::{LowRank, ranks};
 use super::{Covariances, Gaussian, GaussianStatistic, Prepared, Rank, Strength};
 use crate::error::{Error, Result};
 use crate::family::Names;
-use crate::family::covariance::{Scaled, is_constant};
+use crate::numerics::covariance::{Scaled, is_constant};
 use crate::statistic::Statistic;
 
 const SHRINKAGE: [f64; 19] =

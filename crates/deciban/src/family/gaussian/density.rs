@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
-use crate::explain::Entry;
-use crate::family::covariance::Scaled;
+use crate::evidence::Entry;
+use crate::numerics::covariance::Scaled;
 use crate::family::{Density, Filled, Filling, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vectorised};

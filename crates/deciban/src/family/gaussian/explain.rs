@@ -14,7 +14,7 @@
 use super::density::{Factor, GaussianDensity, Tails, needs_every_cell};
 use crate::data::{Cells, Column, Tile};
 use crate::error::Result;
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::family::Density;
 use crate::numerics::{Matrix, solve_lower};
 

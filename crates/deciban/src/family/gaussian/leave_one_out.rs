@@ -14,8 +14,8 @@ use std::f64::consts::TAU;
 
 use super::{Estimator, Gaussian, GaussianStatistic, Prepared, Strength};
 use crate::error::Result;
-use crate::family::covariance::Scaled;
 use crate::numerics::Matrix;
+use crate::numerics::covariance::Scaled;
 use crate::statistic::{ColumnMoments, Moments};
 
 /// The fit of all rows, ready to do without any one of them.

@@ -39,10 +39,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::covariance::{Scaled, is_constant, singular};
 use super::{Assignment, Dealt, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
+use crate::numerics::covariance::{Scaled, is_constant, singular};
 use crate::numerics::{Matrix, graphical_lasso};
 use crate::statistic::{ColumnMoments, Moments, NotFinite, RowBuffer, Statistic};
 use crate::transform::{Linear, Step};

@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 use super::{Multinomial, normalise, read_counts, wrong_count};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::family::{Density, Filled, Filling, Guess, Parameters};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Random, Texts, WordTable};
+use crate::numerics::Random;
+use crate::scoring::{Texts, WordTable};
 
 /// The fitted words of all classes.
 #[derive(Clone, Debug)]

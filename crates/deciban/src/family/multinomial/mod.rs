@@ -38,7 +38,7 @@ use super::words::{Counting, Wrong, check_vocabulary, left_out};
 use super::{Assignment, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
-use crate::numerics::Texts;
+use crate::scoring::Texts;
 
 /// What becomes of words that are not in the vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

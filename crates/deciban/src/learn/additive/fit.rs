@@ -13,9 +13,9 @@ use crate::data::Schema;
 use crate::engine::{Engine, Memory};
 use crate::error::{Error, Result};
 use crate::learn::logistic::derivatives::outputs;
-use crate::learn::logistic::solve::{Curvature, Limits, Objective, Point, Solution, lbfgs_remembering};
 use crate::learn::{About, Statistics};
 use crate::numerics::Matrix;
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point, Solution, lbfgs_remembering};
 use crate::posterior::Prior;
 
 /// Up to so many codes rows are kept coded; more are read and coded again in every pass.

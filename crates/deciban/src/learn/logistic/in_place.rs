@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::rowset::{Design, add_intercepts};
 use crate::data::{Rows, Sparse, Tile};
-use crate::numerics::{RowMajor, WordTable, all_finite};
+use crate::numerics::{RowMajor, all_finite};
+use crate::scoring::WordTable;
 
 /// Some rows of a batch.
 pub enum InPlace<'a> {

@@ -14,7 +14,6 @@ mod model;
 pub(crate) mod rowset;
 mod scale;
 mod sgd;
-pub(crate) mod solve;
 
 pub use derivatives::{Bend, Differentiate};
 pub use link::Link;
@@ -22,47 +21,18 @@ pub use model::{Coefficient, Fit, LogisticModel};
 pub use scale::Scale;
 pub use sgd::Descent;
 
-use serde::{Deserialize, Serialize};
-
 use self::derivatives::outputs;
 use self::errors::standard_errors;
 use self::features::Features;
-use self::solve::{Curvature, Limits, Objective, Point, Solution};
 use super::{About, Learner};
 use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+pub use crate::numerics::minimise::Solver;
+use crate::numerics::minimise::{self, Curvature, Limits, Objective, Point, Solution};
 use crate::numerics::{Matrix, dot};
 use crate::posterior::Prior;
 use crate::statistic::ColumnMoments;
-
-/// How the optimum is found; all lead to the same one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Solver {
-    /// By the shape of the problem.
-    #[default]
-    Auto,
-    /// Newton's method (iteratively reweighted least squares).
-    Newton,
-    /// L-BFGS.
-    Lbfgs,
-    /// Steepest descent.
-    Gradient,
-    /// Stochastic gradient descent, one row after the other.
-    Sgd,
-}
-
-impl Solver {
-    /// All solvers, by the names of the command line.
-    pub const ALL: [(&'static str, Solver); 5] = [
-        ("auto", Solver::Auto),
-        ("newton", Solver::Newton),
-        ("lbfgs", Solver::Lbfgs),
-        ("gradient", Solver::Gradient),
-        ("sgd", Solver::Sgd),
-    ];
-}
 
 /// Learns a linear model of the posterior.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,19 +134,19 @@ impl Logistic {
         let exact = theta.len() <= MOST_EXACT;
         let every = sampling(start.rows, theta.len());
         match self.solver {
-            Solver::Newton if exact => solve::newton(objective, theta, limits),
-            Solver::Newton => solve::newton_cg(objective, theta, limits),
-            Solver::Auto if exact && every == 1 => solve::newton(objective, theta, limits),
+            Solver::Newton if exact => minimise::newton(objective, theta, limits),
+            Solver::Newton => minimise::newton_cg(objective, theta, limits),
+            Solver::Auto if exact && every == 1 => minimise::newton(objective, theta, limits),
             // Of many rows some tell the Hessian well enough, and the gradients correct it.
             Solver::Auto if exact => {
                 objective.every = every;
-                solve::lbfgs(objective, theta, Curvature::Exact, limits)
+                minimise::lbfgs(objective, theta, Curvature::Exact, limits)
             }
             Solver::Auto | Solver::Lbfgs => {
                 let bounded = n <= MOST_DENSE && (outputs > 1 || self.link == Link::Logit);
-                solve::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::Diagonal }, limits)
+                minimise::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::Diagonal }, limits)
             }
-            Solver::Gradient => solve::gradient(objective, theta, limits),
+            Solver::Gradient => minimise::gradient(objective, theta, limits),
             Solver::Sgd => {
                 let Penalised { engine, features, classes, link, decay, .. } = *objective;
                 let problem = sgd::Problem { features, classes, link, decay, weight };

@@ -8,13 +8,13 @@ use super::errors::Errors;
 use super::features::Features;
 use super::link::Link;
 use super::rowset::{Design, Rowset};
-use super::solve::Solution;
 use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Tile};
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
 use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
+use crate::numerics::minimise::Solution;
 use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
 
 /// How the fit went.

@@ -19,10 +19,10 @@ use super::derivatives::outputs;
 use super::features::Features;
 use super::link::Link;
 use super::rowset::Rowset;
-use super::solve::{Curvature, Objective, Solution, norm};
 use crate::data::{MISSING, Rows};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::numerics::minimise::{Curvature, Objective, Solution, norm};
 use crate::numerics::{Random, hash};
 
 /// The rate, the order of the rows and the end of stochastic gradient descent.

@@ -22,10 +22,10 @@ use super::Learner;
 use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
-use super::logistic::solve::{Curvature, Limits, Objective, Point};
 use crate::data::Schema;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
 use crate::posterior::Prior;
 
 /// How the optimum of a noisy-OR is found.

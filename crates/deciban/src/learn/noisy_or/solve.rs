@@ -11,8 +11,8 @@
 //! minimum (either the slope is 0, or θᵢ is 0 and the slope not negative) and has no units.
 
 use crate::error::Result;
-use crate::learn::logistic::solve::{Curvature, Limits, Objective, Point, cholesky_step};
 use crate::numerics::Matrix;
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point, cholesky_step};
 
 /// Where an optimiser stopped, and its way there.
 pub struct Solution {

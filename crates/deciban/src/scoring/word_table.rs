@@ -10,7 +10,7 @@ pub type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
 ///
 /// ```
 /// use deciban::data::{Rows, Sparse};
-/// use deciban::numerics::WordTable;
+/// use deciban::scoring::WordTable;
 /// // Word 0 twice and word 1 once; then word 1.
 /// let counts = Sparse::new(&[0i32, 2, 3][..], &[0i32, 1, 1][..], &[2.0, 1.0, 1.0][..])?;
 /// let table = WordTable { classes: 2, values: &[1.0, 10.0, 5.0, 50.0], unknown: None };

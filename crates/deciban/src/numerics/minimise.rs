@@ -10,9 +10,36 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Solver;
+use super::{Matrix, cholesky, dot, solve_lower};
 use crate::error::Result;
-use crate::numerics::{Matrix, cholesky, dot, solve_lower};
+
+/// How the optimum is found; all lead to the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Solver {
+    /// By the shape of the problem.
+    #[default]
+    Auto,
+    /// Newton's method (iteratively reweighted least squares).
+    Newton,
+    /// L-BFGS.
+    Lbfgs,
+    /// Steepest descent.
+    Gradient,
+    /// Stochastic gradient descent, one row after the other.
+    Sgd,
+}
+
+impl Solver {
+    /// All solvers, by the names of the command line.
+    pub const ALL: [(&'static str, Solver); 5] = [
+        ("auto", Solver::Auto),
+        ("newton", Solver::Newton),
+        ("lbfgs", Solver::Lbfgs),
+        ("gradient", Solver::Gradient),
+        ("sgd", Solver::Sgd),
+    ];
+}
 
 /// What an optimiser asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

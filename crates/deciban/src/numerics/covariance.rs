@@ -2,8 +2,8 @@
 //! Cholesky factor of the correlations. So columns of scale 1e-150 and 1e150 stand side by side,
 //! and whether Σ is singular does not depend on the columns' units.
 
+use super::{Matrix, cholesky, dot, product, solve_lower};
 use crate::error::{Error, Result};
-use crate::numerics::{Matrix, cholesky, dot, solve_lower};
 
 /// Σ = D L Lᵀ D.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Scaled {
     /// Σ
     pub fn covariance(&self) -> Matrix {
         let d = self.sd.len();
-        let product = crate::numerics::product(&self.l, false, &self.l, true);
+        let product = product(&self.l, false, &self.l, true);
         Matrix::from_fn(d, d, |i, j| product[(i, j)] * self.sd[i] * self.sd[j])
     }
 

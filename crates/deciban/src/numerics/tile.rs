@@ -1,13 +1,13 @@
 //! The small dense matrices in which all numerical work is done.
 
-use crate::numerics::all_finite;
+use super::all_finite;
 
 /// A small dense matrix of numbers, each column contiguous.
 #[derive(Clone, Debug, Default)]
 pub struct Tile {
     rows: usize,
     width: usize,
-    pub(super) data: Vec<f64>,
+    pub(crate) data: Vec<f64>,
 }
 
 impl Tile {

@@ -4,15 +4,16 @@
 //! the sums stay in registers. Others are copied into a tile first. The sum of a cell is always taken in the
 //! same order, so it does not depend on how rows are cut into tiles.
 
-use super::{Texts, WordTable, all_finite, vectorised};
+use super::{Texts, WordTable};
 use crate::data::{Cells, RowSlices, Tile};
 use crate::error::Result;
+use crate::numerics::{all_finite, vectorised};
 
 /// W and b.
 ///
 /// ```
 /// use deciban::data::{Batch, Cells, Rows, Tile};
-/// use deciban::numerics::Affine;
+/// use deciban::scoring::Affine;
 /// let batch = Batch::new(2).row_major(&[1.0, 2.0, 3.0, 4.0][..], 2)?;
 /// let cells = Cells::new(&batch, &[0, 1], Rows::Range(0..2));
 /// let affine = Affine { weights: &[1.0, 0.0, 0.5, 2.0], bias: &[0.0, 1.0] };

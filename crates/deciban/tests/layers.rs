@@ -1,0 +1,80 @@
+//! The modules of the library form layers: each uses only those that stand before it in `lib.rs`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Uses of a later module that are still there: the module, and what it uses. The list may only get shorter.
+const STILL: &[(&str, &str)] = &[("evaluate", "calibrate"), ("learn", "calibrate"), ("learn", "select")];
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// The modules in the order in which `lib.rs` names them.
+fn modules() -> Vec<String> {
+    let text = fs::read_to_string(source().join("lib.rs")).expect("lib.rs");
+    let name = |line: &str| {
+        let rest = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?;
+        rest.strip_suffix(';').map(str::to_string)
+    };
+    text.lines().filter_map(name).collect()
+}
+
+/// The files of a module, without those that hold tests alone.
+fn files(module: &str) -> Vec<PathBuf> {
+    let (file, mut folders) = (source().join(format!("{module}.rs")), vec![source().join(module)]);
+    let mut files: Vec<PathBuf> = file.exists().then_some(file).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for path in entries.map(|entry| entry.expect("an entry of a folder").path()) {
+            let is_test = path.file_stem().is_some_and(|stem| stem == "tests" || stem == "testing");
+            match path.is_dir() {
+                true => folders.push(path),
+                false if !is_test => files.push(path),
+                false => {}
+            }
+        }
+    }
+    files
+}
+
+/// The modules of the library that a file uses, in code and not in comments or tests.
+fn used(file: &Path, modules: &[String]) -> BTreeSet<String> {
+    let text = fs::read_to_string(file).expect("a source file");
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let names = lines.flat_map(|line| {
+        let grouped = line.trim_start().strip_prefix("use crate::{").unwrap_or_default();
+        let grouped = grouped.split([',', '}', ';']).map(|name| name.trim().to_string());
+        let single = line.split("crate::").skip(1);
+        let single = single.map(|rest| rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect());
+        grouped.chain(single).collect::<Vec<String>>()
+    });
+    names.filter(|name| modules.contains(name)).collect()
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    let modules = modules();
+    assert!(modules.len() > 20, "{modules:?}");
+    let mut back = BTreeSet::new();
+    for (place, module) in modules.iter().enumerate() {
+        let files = files(module);
+        assert!(!files.is_empty(), "the files of `{module}` were not found");
+        for file in files {
+            for name in used(&file, &modules) {
+                // Every name was filtered by the list.
+                if modules.iter().position(|m| *m == name) > Some(place) {
+                    back.insert((module.clone(), name.clone()));
+                    println!("{} uses {name}", file.display());
+                }
+            }
+        }
+    }
+    let still: BTreeSet<(String, String)> = STILL.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    assert_eq!(
+        back, still,
+        "a module uses one that stands behind it in lib.rs, or the list of those that do is too long"
+    );
+}
