@@ -73,7 +73,7 @@ fn options() -> Options {
 }
 
 /// One pass over the file.
-fn summarise(files: &impl Engine) -> Statistics {
+fn summarise(files: &dyn Engine) -> Statistics {
     let family = AnyFamily::Multinomial(Multinomial::default());
     let block =
         Block { columns: vec![0], names: vec!["c1".into()], deskew: None, gaussianise: None, discretise: None, family };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use deciban::data::{Batch, Profile, Schema};
 use deciban::engine::{Engine, Watch, merge_in_order, stripes};
-use deciban::pass::Pass;
+use deciban::pass::{Accumulator, ErasedPass, ErasedStatistic};
 use deciban::{Error, Result};
 use rayon::prelude::*;
 
@@ -20,24 +20,24 @@ const MOST_STRIPES: usize = 16;
 const CHUNK: usize = 8192;
 
 impl Engine for Files {
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         let plan = &self.input.plan;
-        let count = stripes(pass.size()).min(MOST_STRIPES);
-        let mut stripes: Vec<P::Statistic> = (0..count).map(|_| pass.empty()).collect();
+        let count = stripes(pass.statistic_size()).min(MOST_STRIPES);
+        let mut stripes: Vec<_> = (0..count).map(|_| pass.accumulator()).collect();
         self.watch().inspect(|watch| watch.pass());
-        self.stream(pass.wants_hashes(), |blocks| {
+        self.stream(pass.needs_hashes(), |blocks| {
             self.check_stop()?;
             let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
             for block in blocks {
                 shares[block.index % count].push(block);
             }
-            let observe = |(statistic, share): (&mut P::Statistic, Vec<&Block>)| {
+            let observe = |(part, share): (&mut Box<dyn Accumulator + '_>, Vec<&Block>)| {
                 for block in share {
                     let observed = block.with_batch(plan, |batch| {
                         self.watch().inspect(|watch| watch.rows(batch.rows()));
                         (0..batch.rows())
                             .step_by(CHUNK)
-                            .try_for_each(|start| pass.observe(statistic, &batch.slice(start..start + CHUNK)))
+                            .try_for_each(|start| part.observe(&batch.slice(start..start + CHUNK)))
                     });
                     observed.map_err(|e| (block.index, e))?;
                 }
@@ -49,7 +49,7 @@ impl Engine for Files {
                 None => Ok(()),
             }
         })?;
-        merge_in_order(stripes.into_iter().map(Ok).collect())
+        merge_in_order(stripes.into_iter().map(Ok))
     }
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{bare, target};
 use deciban::data::{Batch, Schema};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::{Memory, Run};
 use deciban::learn::{Learner, Logistic, LogisticModel, Summarise};
 use deciban::numerics::Random;
 use deciban_data::{Files, Options};

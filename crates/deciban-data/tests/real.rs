@@ -5,7 +5,7 @@ mod common;
 use common::{Tallied, Tally, bare, data, target};
 use deciban::Wording;
 use deciban::data::Kind;
-use deciban::engine::Engine;
+use deciban::engine::Run;
 use deciban_data::{Files, Options, Target};
 
 /// Runs a pass on one thread and on two, which must give the same bits.

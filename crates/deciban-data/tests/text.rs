@@ -5,7 +5,7 @@ mod common;
 use common::{Folder, bare, dump, target};
 use deciban::Wording;
 use deciban::data::{Batch, Cells, Kind, MISSING, Rows, Sparse, Tile, View};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::{Memory, Run};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, WordCounts};
 use deciban::family::{AnyFamily, Density, Family, Names};
 use deciban::learn::{Block, Summarise};

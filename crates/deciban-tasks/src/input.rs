@@ -2,7 +2,7 @@
 
 use deciban::Result;
 use deciban::data::{Batch, Column};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::{Engine, Memory, Run};
 use deciban::learn::Summarise;
 use deciban_data::{Dates, Files, Oddity, Unseen};
 
@@ -75,7 +75,7 @@ pub struct Counted {
 
 impl Counted {
     /// By a pass over the labels.
-    fn of(engine: &impl Engine) -> Result<Self> {
+    fn of(engine: &dyn Engine) -> Result<Self> {
         let labels = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
         Ok(Counted { rows: labels.rows().iter().sum(), weight: labels.weights().iter().sum() })
     }

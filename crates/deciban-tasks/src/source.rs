@@ -104,7 +104,7 @@ impl Source {
     }
 
     /// The statistics of other rows, to be learned or forgotten.
-    pub fn summarise(&self, rows: &impl Engine) -> Result<Statistics> {
+    pub fn summarise(&self, rows: &dyn Engine) -> Result<Statistics> {
         self.statistics.of_more(rows)
     }
 

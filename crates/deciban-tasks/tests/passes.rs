@@ -7,7 +7,7 @@ use deciban::calibrate::Method;
 use deciban::data::{Batch, Profile, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::numerics::Random;
-use deciban::pass::Pass;
+use deciban::pass::{ErasedPass, ErasedStatistic};
 use deciban_tasks::{Counted, Input, Learning, learn};
 
 /// An input that counts its passes.
@@ -17,9 +17,9 @@ struct Counting<'a> {
 }
 
 impl Engine for Counting<'_> {
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         self.passes.fetch_add(1, Ordering::Relaxed);
-        self.rows.run(pass)
+        self.rows.collect(pass)
     }
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {

@@ -9,13 +9,12 @@ use rayon::prelude::*;
 
 use crate::data::{Batch, MISSING, Profile, Schema, row_hashes};
 use crate::error::{Error, Result};
-use crate::pass::Pass;
-use crate::statistic::Statistic;
+use crate::pass::{Accumulator, ErasedPass, ErasedStatistic, Pass, of_pass};
 
 /// Runs passes over rows, wherever they are.
 pub trait Engine {
-    /// One sweep over all rows.
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic>;
+    /// One sweep over all rows, by a pass whose type is erased.
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic>;
 
     /// All rows in their order, batch after batch, for a learner that moves with every row. An engine
     /// whose rows are spread over machines has no such order, and refuses.
@@ -43,6 +42,16 @@ pub trait Engine {
         Ok(Vec::new())
     }
 }
+
+/// Runs passes whose type is known.
+pub trait Run: Engine {
+    /// One sweep over all rows.
+    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+        of_pass::<P>(self.collect(pass)?)
+    }
+}
+
+impl<E: Engine + ?Sized> Run for E {}
 
 /// How far work has come, and whether it is to end: engines count and obey, another thread reads and asks.
 #[derive(Debug, Default)]
@@ -103,7 +112,7 @@ impl Watch {
 
 /// Rows in memory.
 ///
-/// Threads are those of the rayon pool in which [`Engine::run`] is called.
+/// Threads are those of the rayon pool in which [`Run::run`] is called.
 #[derive(Clone, Debug)]
 pub struct Memory<'a> {
     schema: Schema,
@@ -140,28 +149,28 @@ impl<'a> Memory<'a> {
 }
 
 impl Engine for Memory<'_> {
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         let rows = self.batch.rows();
         self.watch.inspect(|watch| watch.pass());
-        let hashes = if pass.wants_hashes() { row_hashes(self.schema.columns(), &self.batch) } else { Vec::new() };
+        let hashes = if pass.needs_hashes() { row_hashes(self.schema.columns(), &self.batch) } else { Vec::new() };
         let mut batch = self.batch.clone();
         for (column, hashes) in &hashes {
             batch = batch.hashes(*column, hashes)?;
         }
         // A power of two: the cores end together.
-        let stripes = 1 << stripes(pass.size()).min(rows.div_ceil(CHUNK)).max(1).ilog2();
+        let stripes = 1 << stripes(pass.statistic_size()).min(rows.div_ceil(CHUNK)).max(1).ilog2();
         let length = rows.div_ceil(stripes).max(1);
-        let parts: Vec<Result<P::Statistic>> = (0..stripes)
+        let parts: Vec<Result<Box<dyn Accumulator + '_>>> = (0..stripes)
             .into_par_iter()
             .map(|stripe| {
-                let mut statistic = pass.empty();
+                let mut part = pass.accumulator();
                 let end = rows.min((stripe + 1) * length);
                 for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
                     self.check_stop()?;
-                    pass.observe(&mut statistic, &batch.slice(start..end.min(start + CHUNK)))?;
+                    part.observe(&batch.slice(start..end.min(start + CHUNK)))?;
                     self.watch.inspect(|watch| watch.rows(CHUNK.min(end - start)));
                 }
-                Ok(statistic)
+                Ok(part)
             })
             .collect();
         merge_in_order(parts)
@@ -208,14 +217,16 @@ pub fn stripes(size: usize) -> usize {
 }
 
 /// Merges parts in their order; the first error wins.
-pub fn merge_in_order<S: Statistic>(parts: Vec<Result<S>>) -> Result<S> {
+pub fn merge_in_order<'a>(
+    parts: impl IntoIterator<Item = Result<Box<dyn Accumulator + 'a>>>,
+) -> Result<ErasedStatistic> {
     let mut parts = parts.into_iter();
     // Engines make at least one part.
     let mut whole = parts.next().expect("at least one stripe")?;
     for part in parts {
-        whole.merge(&part?)?;
+        whole.absorb(part?.finish())?;
     }
-    Ok(whole)
+    Ok(whole.finish())
 }
 
 #[cfg(test)]

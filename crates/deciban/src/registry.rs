@@ -5,14 +5,14 @@ use crate::file::Archive;
 use crate::pass::{Accumulator, Pass, load_accumulator};
 use crate::{learn, select, transform};
 
-type Load = fn(&Archive) -> Result<Box<dyn Accumulator>>;
+type Load = fn(&Archive, &str) -> Result<Box<dyn Accumulator>>;
 
 /// The name of a pass, and how it is loaded.
 const fn pass<P: Pass>() -> (&'static str, Load) {
     (P::NAME, load_accumulator::<P>)
 }
 
-/// Every pass of the library, one line each.
+/// Every pass of the library, one line each. What a view shows is passed over by any of them.
 const PASSES: &[(&str, Load)] = &[
     pass::<transform::Sketch>(),
     pass::<learn::Summarise>(),
@@ -35,11 +35,16 @@ const PASSES: &[(&str, Load)] = &[
 
 /// An empty accumulator for the pass in `bytes`, as [`pass_to_bytes`](crate::pass::pass_to_bytes) wrote it.
 pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
-    let archive = Archive::from_bytes(bytes, "pass")?;
-    let name: String = archive.json("name")?;
-    let (_, load) = PASSES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .ok_or_else(|| Error::Schema(format!("there is no pass named `{name}`")))?;
-    load(&archive)
+    load(&Archive::from_bytes(bytes, "pass")?, "pass")
+}
+
+fn load(archive: &Archive, at: &str) -> Result<Box<dyn Accumulator>> {
+    let name: String = archive.json(&format!("{at}.name"))?;
+    if name == select::Viewed::NAME {
+        return select::Viewed::load(archive, at, load);
+    }
+    match PASSES.iter().find(|(known, _)| *known == name) {
+        Some((_, load)) => load(archive, at),
+        None => Err(Error::Schema(format!("there is no pass named `{name}`"))),
+    }
 }

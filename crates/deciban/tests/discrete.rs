@@ -3,7 +3,7 @@
 mod common;
 
 use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Tile};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::{Memory, Run};
 use deciban::family::categorical::Categorical;
 use deciban::family::table::Table;
 use deciban::family::tree::Tree;

@@ -397,19 +397,20 @@ fn threads_change_no_bit() {
 /// The pass as executors see it: bytes in, bytes out.
 #[test]
 fn passes_travel_as_bytes() {
+    use deciban::pass::{ErasedPass, ErasedStatistic};
     let mut random = Random::new(10);
     let table = gaussians(500, &mut random).with_gaps(0.2, &mut random);
     struct Remote<'a>(Memory<'a>, Batch<'a>);
     impl Engine for Remote<'_> {
-        fn run<P: deciban::pass::Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
+        fn collect(&self, pass: &dyn ErasedPass) -> deciban::Result<ErasedStatistic> {
             let bytes = deciban::pass::pass_to_bytes(pass)?;
-            let mut sum = deciban::registry::accumulator(&bytes)?;
+            let mut sum = pass.accumulator();
             for range in [0..200, 200..500] {
                 let mut executor = deciban::registry::accumulator(&bytes)?;
                 executor.observe(&self.1.slice(range))?;
                 sum.merge(&executor.state()?)?;
             }
-            deciban::file::from_bytes(&sum.state()?)
+            Ok(sum.finish())
         }
         fn schema(&self) -> deciban::Result<Schema> {
             self.0.schema()

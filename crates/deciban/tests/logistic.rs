@@ -7,10 +7,9 @@ use common::Table;
 use deciban::data::{Batch, Column, Kind, Schema, Sparse};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
-use deciban::file::from_bytes;
 use deciban::learn::{Classifier, Descent, Learner, Link, Logistic, LogisticModel, Model, Solver};
 use deciban::numerics::Random;
-use deciban::pass::{Pass, pass_to_bytes};
+use deciban::pass::{ErasedPass, ErasedStatistic, pass_to_bytes};
 use deciban::posterior::Prior;
 use deciban::registry::accumulator;
 use serde_json::Value;
@@ -320,15 +319,15 @@ fn weights_count_rows() {
 fn an_engine_of_bytes_reaches_the_same_optimum() {
     struct Bytes<'a>(Memory<'a>, Batch<'a>);
     impl Engine for Bytes<'_> {
-        fn run<P: Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
+        fn collect(&self, pass: &dyn ErasedPass) -> deciban::Result<ErasedStatistic> {
             let bytes = pass_to_bytes(pass)?;
-            let mut driver = accumulator(&bytes)?;
+            let mut driver = pass.accumulator();
             for range in [0..100, 100..250, 250..self.1.rows()] {
                 let mut executor = accumulator(&bytes)?;
                 executor.observe(&self.1.slice(range))?;
                 driver.merge(&executor.state()?)?;
             }
-            from_bytes(&driver.state()?)
+            Ok(driver.finish())
         }
         fn schema(&self) -> deciban::Result<Schema> {
             self.0.schema()
@@ -348,8 +347,8 @@ fn stochastic_gradient_descent_ends_within_a_sweep() {
     /// Counts sweeps, and says stop after so many questions.
     struct Stopping<'a>(Memory<'a>, Cell<usize>, Cell<usize>);
     impl Engine for Stopping<'_> {
-        fn run<P: Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
-            self.0.run(pass)
+        fn collect(&self, pass: &dyn ErasedPass) -> deciban::Result<ErasedStatistic> {
+            self.0.collect(pass)
         }
         fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> deciban::Result<()>) -> deciban::Result<()> {
             self.2.set(self.2.get() + 1);

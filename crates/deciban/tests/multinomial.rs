@@ -1,7 +1,7 @@
 //! The multinomial family: by hand, and its laws. `naive_bayes.rs` compares it with scikit-learn.
 
 use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Sparse, Tile, UNSEEN, Value};
-use deciban::engine::{Engine, Memory};
+use deciban::engine::{Memory, Run};
 use deciban::family::multinomial::{Multinomial, MultinomialDensity, Unseen, WordCounts};
 use deciban::family::{AnyFamily, Density, Family, Names};
 use deciban::file::{from_bytes, to_bytes};

@@ -9,9 +9,10 @@ use deciban::data::{Batch, Column, Kind, MISSING, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::file::{from_bytes, to_bytes};
+use deciban::file::from_bytes;
 use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes, blocks};
 use deciban::numerics::Random;
+use deciban::pass::{ErasedPass, ErasedStatistic};
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds, Likelihoods, Sums, grid};
 use deciban::transform::{Binning, Step};
@@ -576,19 +577,21 @@ fn learning_curves_are_cross_validations_of_fewer_rows() {
 /// A pass over a view and the scoring pass travel as bytes.
 #[test]
 fn passes_travel() {
-    use deciban::learn::Summarise;
-    use deciban::pass::Pass;
+    use deciban::learn::{Summarise, Summary};
+    use deciban::pass::pass_to_bytes;
+    use deciban::registry::accumulator;
     use deciban::select::{Folded, View, Viewed};
     let table = clouds(9, [20, 20, 20]);
     let engine = table.memory();
     let folds = Folds::stratified(&engine, 3, 0).unwrap();
     let learner = table.learner(Gaussian::default());
     let pass = Summarise { blocks: learner.blocks().to_vec(), folds: 3, seed: 0 };
-    let viewed = Viewed::new(pass.clone(), View::without(&folds, 1, &[0, 2]));
-    let again: Viewed<Summarise> = from_bytes(&to_bytes(&viewed).unwrap()).unwrap();
-    let (mut a, mut b) = (viewed.empty(), again.empty());
-    viewed.observe(&mut a, &table.batch()).unwrap();
-    again.observe(&mut b, &table.batch()).unwrap();
+    let view = View::without(&folds, 1, &[0, 2]);
+    let viewed = Viewed::new(&pass, &view);
+    let (mut near, mut far) = (viewed.accumulator(), accumulator(&pass_to_bytes(&viewed).unwrap()).unwrap());
+    near.observe(&table.batch()).unwrap();
+    far.observe(&table.batch()).unwrap();
+    let [a, b] = [near.state(), far.state()].map(|state| from_bytes::<Summary>(&state.unwrap()).unwrap());
     assert_eq!(a.weights(), b.weights());
     let fold = folds.of(&table.batch()).unwrap();
     let left = |k: u32| (0..60).filter(|&i| fold[i] != 1 && table.labels[i] == k).count() as f64;
@@ -603,8 +606,8 @@ fn candidates_suit_the_columns() {
     /// Columns without rows.
     struct Columns(Vec<Column>);
     impl Engine for Columns {
-        fn run<P: deciban::pass::Pass>(&self, pass: &P) -> deciban::Result<P::Statistic> {
-            Ok(pass.empty())
+        fn collect(&self, pass: &dyn ErasedPass) -> deciban::Result<ErasedStatistic> {
+            Ok(pass.accumulator().finish())
         }
         fn schema(&self) -> deciban::Result<Schema> {
             Schema::new(self.0.clone(), "class", ["a", "b", "c"].map(String::from).to_vec())

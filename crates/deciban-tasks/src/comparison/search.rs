@@ -1,7 +1,7 @@
 //! A search: every kind of model that fits the columns, with several options each, judged by rows that the models
 //! have not learned from.
 
-use deciban::engine::Engine;
+use deciban::engine::{Engine, Run};
 use deciban::learn::{Model, Summarise};
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods, grid};
@@ -202,7 +202,7 @@ impl Compared {
 
     /// The model of this name, or the best, learned from all rows. Where the best cannot be learned from them, the
     /// next is, and stands first from then on.
-    pub fn learn(&mut self, name: Option<&str>, input: &impl Engine) -> Result<Model> {
+    pub fn learn(&mut self, name: Option<&str>, input: &dyn Engine) -> Result<Model> {
         let unknown = |lines: &mut dyn Iterator<Item = &String>| {
             let (name, best) = (name.unwrap_or_default(), lines.next().map_or("", |line| line));
             let message = format!("there is no `{name}` among them: give the name of a line, such as `{best}`");

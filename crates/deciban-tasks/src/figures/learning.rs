@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use deciban::engine::Engine;
+use deciban::engine::Run;
 use deciban::learn::{Classifier, Model};
 use deciban::select::{Candidate, CrossValidation, Folds, LearningCurve, Sums};
 use deciban::{Error, Result};

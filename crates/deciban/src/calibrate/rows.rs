@@ -118,17 +118,17 @@ pub struct Piece {
 }
 
 /// Rows of an engine whose evidence is computed at each visit, a few rows at a time.
-#[derive(Clone, Copy, Debug)]
-pub struct Rescored<'a, E, F> {
+#[derive(Clone, Copy)]
+pub struct Rescored<'a, F> {
     /// The engine whose rows they are.
-    pub engine: &'a E,
+    pub engine: &'a dyn Engine,
     /// The number of classes.
     pub classes: usize,
     /// Scores a batch; rows without a label are left out.
     pub score: F,
 }
 
-impl<E: Engine, F: Fn(&Batch<'_>) -> Result<Piece> + Sync> ScoredRows for Rescored<'_, E, F> {
+impl<F: Fn(&Batch<'_>) -> Result<Piece> + Sync> ScoredRows for Rescored<'_, F> {
     fn classes(&self) -> usize {
         self.classes
     }

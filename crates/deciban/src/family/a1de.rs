@@ -582,7 +582,7 @@ mod tests {
     use super::*;
     use crate::data::{Batch, Kind, Rows, UNSEEN};
     use crate::family::testing::{self, close, names, observe, score};
-    use crate::pass::{from_bytes, to_bytes};
+    use crate::file::{from_bytes, to_bytes};
     use proptest::prelude::*;
 
     const NEVER: f64 = f64::NEG_INFINITY;

@@ -232,7 +232,7 @@ impl Block {
 mod tests {
     use super::*;
     use crate::data::{MISSING, Schema};
-    use crate::engine::{Engine, Memory};
+    use crate::engine::{Memory, Run};
     use crate::family::histogram::{Histogram, sketches};
     use crate::file::{from_bytes, to_bytes};
     use crate::learn::Summarise;

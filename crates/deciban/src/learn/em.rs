@@ -16,11 +16,11 @@ use super::{
     About, Block, Classifier, Components, Count, Expect, FittedBlock, Generative, GenerativeModel, Statistics,
 };
 use crate::data::{Batch, Column, Schema};
-use crate::engine::{Engine, Memory};
+use crate::engine::{Engine, Memory, Run};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Rank, Structure};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
-use crate::pass::Pass;
+use crate::pass::{ErasedPass, ErasedStatistic};
 use crate::posterior::Prior;
 
 /// How a model was found by expectation–maximisation.
@@ -39,7 +39,7 @@ pub struct Convergence {
 const LEAST_WEIGHT: f64 = 1.0;
 
 /// The model of `learner`, whose first pass left `statistics`.
-pub(super) fn learn(learner: &Generative, statistics: Statistics, engine: &impl Engine) -> Result<GenerativeModel> {
+pub(super) fn learn(learner: &Generative, statistics: Statistics, engine: &dyn Engine) -> Result<GenerativeModel> {
     match learn_projected(learner, &statistics, engine)? {
         Some(model) => Ok(model),
         None => learn_plain(learner, &statistics, engine),
@@ -47,7 +47,7 @@ pub(super) fn learn(learner: &Generative, statistics: Statistics, engine: &impl 
 }
 
 /// The same, from the rows of the engine as they are.
-fn learn_plain(learner: &Generative, statistics: &Statistics, engine: &impl Engine) -> Result<GenerativeModel> {
+fn learn_plain(learner: &Generative, statistics: &Statistics, engine: &dyn Engine) -> Result<GenerativeModel> {
     let climb = Climb { learner, statistics, schema: statistics.schema(), engine };
     let count = match learner.components {
         Count::Fixed(count) => count,
@@ -65,7 +65,7 @@ const MOST_KEPT: f64 = (512 << 20) as f64 / 8.0;
 fn learn_projected(
     learner: &Generative,
     statistics: &Statistics,
-    engine: &impl Engine,
+    engine: &dyn Engine,
 ) -> Result<Option<GenerativeModel>> {
     let ([own], [given]) = (learner.blocks(), statistics.blocks()) else { return Ok(None) };
     let AnyFamily::Gaussian(family) = &own.family else { return Ok(None) };
@@ -110,15 +110,15 @@ fn learn_projected(
 }
 
 /// Rows in memory that stand for those of an engine, and end with it.
-struct Inside<'a, E> {
+struct Inside<'a> {
     rows: Memory<'a>,
-    engine: &'a E,
+    engine: &'a dyn Engine,
 }
 
-impl<E: Engine> Engine for Inside<'_, E> {
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
+impl Engine for Inside<'_> {
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         self.check_stop()?;
-        self.rows.run(pass)
+        self.rows.collect(pass)
     }
 
     fn check_stop(&self) -> Result<()> {
@@ -140,11 +140,11 @@ fn gaussian(statistic: &AnyStatistic) -> Option<&GaussianStatistic> {
 }
 
 /// The way from a first model to the best.
-struct Climb<'a, E> {
+struct Climb<'a> {
     learner: &'a Generative,
     statistics: &'a Statistics,
     schema: &'a Schema,
-    engine: &'a E,
+    engine: &'a dyn Engine,
 }
 
 /// Where a climb ended.
@@ -166,7 +166,7 @@ const WORSE: usize = 2;
 /// A choice between numbers of components needs no more steps than this, and no smaller gains.
 const ROUGH: (usize, f64) = (60, 1e-4);
 
-impl<E: Engine> Climb<'_, E> {
+impl Climb<'_> {
     /// Whether classes may have several components.
     fn mixes(&self) -> bool {
         self.learner.components != Count::Fixed(1)

@@ -4,7 +4,7 @@
 use super::em::{self, Convergence};
 use super::{About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, evidence_of, score_in_tiles};
 use crate::data::{Batch, Column, Kind, Profile, Rows, Schema, Tile, Value};
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::gaussian::Gaussian;
@@ -161,7 +161,7 @@ impl Generative {
     }
 
     /// The passes: what [`fit`](Generative::fit) needs of the rows.
-    pub fn statistics(&self, engine: &impl Engine) -> Result<Statistics> {
+    pub fn statistics(&self, engine: &dyn Engine) -> Result<Statistics> {
         let mut blocks = self.blocks.clone();
         if let Some(binning) = &self.bins {
             let columns = engine.schema()?.columns().to_vec();
@@ -235,7 +235,7 @@ fn find_bins(
     cuts: &[(String, Vec<f64>)],
     block: &Block,
     columns: &[Column],
-    engine: &impl Engine,
+    engine: &dyn Engine,
 ) -> Result<Option<Discretise>> {
     let is_number = |c: usize| matches!(columns[c].kind, Kind::Number | Kind::Count) && columns[c].levels.is_empty();
     let places: Vec<usize> = (0..block.columns.len()).filter(|&j| is_number(block.columns[j])).collect();
@@ -256,7 +256,7 @@ fn find_bins(
 
 impl Learner for Generative {
     type Model = GenerativeModel;
-    fn learn(&self, engine: &impl Engine) -> Result<GenerativeModel> {
+    fn learn(&self, engine: &dyn Engine) -> Result<GenerativeModel> {
         let statistics = self.statistics(engine)?;
         match self.needs_rows(&statistics)? {
             true => em::learn(self, statistics, engine),

@@ -107,7 +107,7 @@ fn solve(t: &Matrix, c: &Matrix) -> Option<Matrix> {
 impl Learner for LeastSquares {
     type Model = LeastSquaresModel;
 
-    fn learn(&self, engine: &impl Engine) -> Result<LeastSquaresModel> {
+    fn learn(&self, engine: &dyn Engine) -> Result<LeastSquaresModel> {
         let learner = Generative::gaussian(engine.schema()?.columns(), Gaussian::default())?;
         self.fit(&learner.statistics(engine)?)
     }

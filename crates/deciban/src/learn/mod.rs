@@ -57,7 +57,7 @@ pub trait Learner {
     /// What it learns.
     type Model: Classifier;
     /// Runs its passes on `engine`.
-    fn learn(&self, engine: &impl Engine) -> Result<Self::Model>;
+    fn learn(&self, engine: &dyn Engine) -> Result<Self::Model>;
 }
 
 /// A model that scores rows into evidence.
@@ -167,7 +167,7 @@ impl Model {
     }
 
     /// The model with the profiles of its columns, as `engine` sees them: what it learned from.
-    pub fn with_profiles(mut self, engine: &impl Engine) -> Result<Self> {
+    pub fn with_profiles(mut self, engine: &dyn Engine) -> Result<Self> {
         self.about_mut().set_profiles(engine.profiles()?)?;
         Ok(self)
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Block;
 use super::expect::{Expected, is_held};
 use crate::data::{Batch, Cells, MISSING, Rows, Tile, View};
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::family::gaussian::Gaussian;
 use crate::family::{AnyFamily, Assignment, Dealt};
@@ -38,7 +38,7 @@ pub(super) fn clusters(
     count: usize,
     seed: u64,
     held: Option<u64>,
-    engine: &impl Engine,
+    engine: &dyn Engine,
 ) -> Result<Cluster> {
     let classes = engine.schema()?.classes().len();
     let sample = engine.run(&Sample { blocks: blocks.to_vec(), classes, seed, held })?;

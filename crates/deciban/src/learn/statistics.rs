@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Block, Summarise, Summary};
 use crate::data::{Column, Kind, MISSING, Schema, level_key};
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result, list};
 use crate::file::{Archive, Stored};
 use crate::statistic::{Retract, Statistic};
@@ -21,14 +21,14 @@ pub struct Statistics {
 
 impl Statistics {
     /// Runs the pass on an engine.
-    pub fn collect(pass: Summarise, engine: &impl Engine) -> Result<Self> {
+    pub fn collect(pass: Summarise, engine: &dyn Engine) -> Result<Self> {
         let summary = engine.run(&pass)?;
         let schema = engine.schema()?;
         Ok(Statistics { schema, pass, summary }.with_all_classes())
     }
 
     /// The statistics of other rows of the same columns, summarised as these were: with the same bins, maps and folds.
-    pub fn of_more(&self, engine: &impl Engine) -> Result<Self> {
+    pub fn of_more(&self, engine: &dyn Engine) -> Result<Self> {
         Statistics::collect(self.pass.clone(), engine)
     }
 

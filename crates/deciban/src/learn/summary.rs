@@ -422,7 +422,7 @@ impl Stored for Summary {
 mod tests {
     use super::*;
     use crate::data::{Column, Kind, MISSING, Schema};
-    use crate::engine::{Engine, Memory};
+    use crate::engine::{Memory, Run};
     use crate::family::AnyFamily;
 
     #[test]

@@ -139,7 +139,7 @@ impl Candidate {
     }
 
     /// Learns the model from rows; what is left open is settled by folds that are `drawn` by number and seed.
-    pub(super) fn learn_by(&self, drawn: (usize, u64), engine: &impl Engine) -> Result<Model> {
+    pub(super) fn learn_by(&self, drawn: (usize, u64), engine: &dyn Engine) -> Result<Model> {
         match &self.recipe {
             Recipe::Generative(learner) if self.is_open() => {
                 learner.clone().folds(drawn.0, drawn.1).learn(engine).map(Model::Generative)
@@ -149,7 +149,7 @@ impl Candidate {
     }
 
     /// Learns the model from rows.
-    pub fn learn(&self, engine: &impl Engine) -> Result<Model> {
+    pub fn learn(&self, engine: &dyn Engine) -> Result<Model> {
         match &self.recipe {
             Recipe::Generative(learner) => learner.learn(engine).map(Model::Generative),
             Recipe::Logistic(learner) => learner.learn(engine).map(Model::Logistic),

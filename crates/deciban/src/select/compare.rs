@@ -10,7 +10,7 @@ use super::{Folded, Folds, View};
 use crate::calibrate::{CalibratedModel, Calibration, Calibrator, HeldScores, Method};
 use crate::data::Schema;
 use crate::decision::Costs;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::learn::{Generative, Model, Statistics, Summarise};
 use crate::posterior::Prior;
@@ -116,7 +116,7 @@ impl CrossValidation {
     /// Fits and scores all candidates, and the prior alone. A candidate that fails, when it is fitted or when
     /// it scores a row, is left out and listed by [`failed`](Comparison::failed). If none is left, the error of
     /// the first is returned.
-    pub fn run(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Comparison> {
+    pub fn run(&self, engine: &dyn Engine, candidates: &[Candidate]) -> Result<Comparison> {
         // The prior alone is a product of no blocks: it goes the same way as all others.
         let nothing = Candidate::generative(PRIOR_ONLY, Generative::of_blocks(Vec::new()));
         let all: Vec<Candidate> = candidates.iter().cloned().chain([nothing]).collect();
@@ -126,7 +126,7 @@ impl CrossValidation {
         }
     }
 
-    fn each_fold(&self, engine: &impl Engine, candidates: &[Candidate], folds: &Folds) -> Result<Comparison> {
+    fn each_fold(&self, engine: &dyn Engine, candidates: &[Candidate], folds: &Folds) -> Result<Comparison> {
         let columns = engine.schema()?.columns().to_vec();
         let mut failed = Vec::new();
         let mut alive: Vec<usize> = (0..candidates.len()).collect();
@@ -182,7 +182,7 @@ impl CrossValidation {
     }
 
     /// The same, where every row is a fold of its own: closed-form candidates only.
-    fn each_row(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Comparison> {
+    fn each_row(&self, engine: &dyn Engine, candidates: &[Candidate]) -> Result<Comparison> {
         let columns = engine.schema()?.columns().to_vec();
         let mut failed = Vec::new();
         let mut alive = Vec::new();
@@ -225,7 +225,7 @@ impl CrossValidation {
         Ok((Judge::new(classes, costs.clone())?, costs, keep))
     }
 
-    pub(super) fn statistics(&self, engine: &impl Engine, shared: &Shared) -> Result<Statistics> {
+    pub(super) fn statistics(&self, engine: &dyn Engine, shared: &Shared) -> Result<Statistics> {
         let blocks = shared.blocks.clone();
         match &self.folds {
             None => Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, engine),
@@ -403,7 +403,7 @@ impl Comparison {
 
     /// The model of the best outcome that can be learned from all rows, which then stands first in the
     /// ranking: one that fails is left out and listed by [`failed`](Comparison::failed).
-    pub fn refit_best(&mut self, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+    pub fn refit_best(&mut self, candidates: &[Candidate], engine: &dyn Engine) -> Result<Model> {
         loop {
             match self.refit(&self.ranked[0], candidates, engine) {
                 Err(error) if self.ranked.len() > 1 && !matches!(error, Error::Interrupted | Error::Io { .. }) => {
@@ -417,7 +417,7 @@ impl Comparison {
 
     /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
     /// others by passes on `engine`.
-    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &dyn Engine) -> Result<Model> {
         let candidate = &candidates[outcome.candidate];
         let model = match (&candidate.recipe, &outcome.blocks, self.drawn) {
             // Left open: settled as `fit` does, by folds of its own.

@@ -13,7 +13,7 @@ use crate::calibrate::{
 };
 use crate::data::{Batch, Gathered, MISSING, Rows, Tile};
 use crate::decision::Costs;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::Density;
@@ -44,7 +44,7 @@ impl CrossValidation {
     /// calibration must be logistic or temperature.
     pub fn calibration(
         &self,
-        engine: &impl Engine,
+        engine: &dyn Engine,
         candidate: &Candidate,
         calibrator: &Calibrator,
         memory: usize,

@@ -144,7 +144,7 @@ pub fn fit(
     candidates: &[Candidate],
     shared: &Shared,
     statistics: &Statistics,
-    engine: &impl Engine,
+    engine: &dyn Engine,
     folds: &Folds,
 ) -> Result<Fits> {
     let weights = statistics.summary().weights_by_fold();
@@ -316,7 +316,7 @@ pub fn levels(schema: &Schema, columns: &[usize]) -> Vec<usize> {
 
 /// Linear candidates that differ in their weight decay only are learned together, from the largest
 /// down, each from where the one before ended.
-fn linear(candidates: &[Candidate], engine: &impl Engine, folds: &Folds, present: &[Vec<usize>], fits: &mut Fits) {
+fn linear(candidates: &[Candidate], engine: &dyn Engine, folds: &Folds, present: &[Vec<usize>], fits: &mut Fits) {
     let mut paths: Vec<(Logistic, Vec<usize>)> = Vec::new();
     for (c, candidate) in candidates.iter().enumerate() {
         let Recipe::Logistic(learner) = &candidate.recipe else { continue };

@@ -17,7 +17,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Batch, MISSING};
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
@@ -44,7 +44,7 @@ enum Rule {
 
 impl Folds {
     /// Folds in which every class is spread evenly; one pass over the labels.
-    pub fn stratified(engine: &impl Engine, count: usize, seed: u64) -> Result<Self> {
+    pub fn stratified(engine: &dyn Engine, count: usize, seed: u64) -> Result<Self> {
         check_count(count)?;
         let Draws { classes } = engine.run(&Draw { seed })?;
         let mut start = 0;
@@ -63,7 +63,7 @@ impl Folds {
     }
 
     /// Folds that keep the groups together whose codes the batches carry; one pass over them.
-    pub fn grouped(engine: &impl Engine, count: usize, seed: u64) -> Result<Self> {
+    pub fn grouped(engine: &dyn Engine, count: usize, seed: u64) -> Result<Self> {
         check_count(count)?;
         let Counts(rows) = engine.run(&Count)?;
         if rows.len() < count {
@@ -83,7 +83,7 @@ impl Folds {
     }
 
     /// Folds that the batches carry themselves, counted from 0; one pass over them.
-    pub fn given(engine: &impl Engine) -> Result<Self> {
+    pub fn given(engine: &dyn Engine) -> Result<Self> {
         let Counts(rows) = engine.run(&Count)?;
         if rows.len() < 2 {
             return Err(Error::parameter("fold", "the column has one value only: at least two folds are needed"));

@@ -71,7 +71,7 @@ impl Kinds {
 }
 
 /// All candidates of the named kinds of models; of every kind that fits the columns if none is named.
-pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candidate>> {
+pub fn candidates(engine: &dyn Engine, models: &[String]) -> Result<Vec<Candidate>> {
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let (columns, classes) = (schema.columns(), schema.classes().len());
     if let Some(unknown) = models.iter().find(|name| !MODELS.contains(&name.as_str())) {
@@ -103,7 +103,7 @@ pub fn candidates(engine: &impl Engine, models: &[String]) -> Result<Vec<Candida
 }
 
 /// A few candidates that are quick to compare: what `--model auto` chooses from.
-pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
+pub fn quick(engine: &dyn Engine) -> Result<Vec<Candidate>> {
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let columns = schema.columns();
     let kinds = Kinds::of(columns);
@@ -149,7 +149,7 @@ pub fn quick(engine: &impl Engine) -> Result<Vec<Candidate>> {
 const MOST_WEIGHTS: usize = 200_000;
 
 /// The kinds of models that [`quick`] leaves out though they fit the columns, and why.
-pub fn left_out(engine: &impl Engine) -> Result<Vec<(&'static str, String)>> {
+pub fn left_out(engine: &dyn Engine) -> Result<Vec<(&'static str, String)>> {
     let schema = engine.schema()?;
     let texts = || schema.columns().iter().filter(|column| column.kind == Kind::Text);
     let words: usize = texts().map(|column| column.levels.len()).sum();

@@ -11,7 +11,7 @@ use super::sums::{Judge, Sums};
 use super::{Folded, Folds, View};
 use crate::data::Schema;
 use crate::decision::Costs;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::learn::{Model, Summarise};
 use crate::posterior::Prior;
@@ -51,7 +51,7 @@ impl CrossValidation {
     /// ```
     pub fn learning_curves(
         &self,
-        engine: &impl Engine,
+        engine: &dyn Engine,
         candidates: &[Candidate],
         shares: &[f64],
     ) -> Result<Vec<LearningCurve>> {
@@ -97,7 +97,7 @@ struct Part {
 impl Part {
     /// `None` where no candidate could be learned; `last` says why.
     fn learn(
-        engine: &impl Engine,
+        engine: &dyn Engine,
         candidates: &[Candidate],
         folds: &Folds,
         schema: &Schema,

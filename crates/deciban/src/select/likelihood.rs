@@ -40,7 +40,7 @@ struct Fold<'a> {
 
 impl CrossValidation {
     /// Ranks closed-form candidates by the likelihood of held-out rows: one pass over the rows.
-    pub fn by_likelihood(&self, engine: &impl Engine, candidates: &[Candidate]) -> Result<Likelihoods> {
+    pub fn by_likelihood(&self, engine: &dyn Engine, candidates: &[Candidate]) -> Result<Likelihoods> {
         let columns = engine.schema()?.columns().to_vec();
         let shared = Shared::new(candidates, &columns);
         let statistics = self.statistics(engine, &shared)?;

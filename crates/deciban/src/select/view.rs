@@ -1,13 +1,15 @@
 //! An engine seen through folds: its batches carry the folds of a rule; or rows of one fold, and of
 //! classes that are left out, have no label, so that any learner learns without a fold, by its own passes.
 
+use std::borrow::Cow;
+
 use super::Folds;
 use crate::data::{Batch, MISSING, Profile, Schema};
 use crate::engine::{Engine, Watch};
 use crate::error::Result;
-use crate::file::{Archive, Stored};
+use crate::file::Archive;
 use crate::numerics::hash;
-use crate::pass::Pass;
+use crate::pass::{Accumulator, ErasedPass, ErasedStatistic, store_named};
 
 /// What is seen of the rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,21 +81,21 @@ impl View {
 }
 
 /// An engine with a view of its rows.
-pub struct Folded<'a, E: Engine> {
-    engine: &'a E,
+pub struct Folded<'a> {
+    engine: &'a dyn Engine,
     view: View,
 }
 
-impl<'a, E: Engine> Folded<'a, E> {
+impl<'a> Folded<'a> {
     /// The engine's rows as `view` shows them.
-    pub fn new(engine: &'a E, view: View) -> Self {
+    pub fn new(engine: &'a dyn Engine, view: View) -> Self {
         Folded { engine, view }
     }
 }
 
-impl<E: Engine> Engine for Folded<'_, E> {
-    fn run<P: Pass>(&self, pass: &P) -> Result<P::Statistic> {
-        self.engine.run(&Viewed::new(pass.clone(), self.view.clone()))
+impl Engine for Folded<'_> {
+    fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
+        self.engine.collect(&Viewed::new(pass, &self.view))
     }
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
@@ -122,45 +124,80 @@ impl<E: Engine> Engine for Folded<'_, E> {
 }
 
 /// A pass over what a view shows.
-#[derive(Clone, Debug)]
-pub struct Viewed<P> {
-    pass: P,
-    view: View,
+pub struct Viewed<'a> {
+    pass: &'a dyn ErasedPass,
+    view: &'a View,
 }
 
-impl<P> Viewed<P> {
+impl<'a> Viewed<'a> {
+    /// The name of passes over what a view shows.
+    pub(crate) const NAME: &'static str = "view";
+
     /// The pass over what `view` shows.
-    pub fn new(pass: P, view: View) -> Self {
+    pub fn new(pass: &'a dyn ErasedPass, view: &'a View) -> Self {
         Viewed { pass, view }
     }
-}
 
-impl<P: Pass> Pass for Viewed<P> {
-    const NAME: &'static str = "view";
-    type Statistic = P::Statistic;
-
-    fn empty(&self) -> P::Statistic {
-        self.pass.empty()
-    }
-
-    fn size(&self) -> usize {
-        self.pass.size()
-    }
-
-    fn observe(&self, statistic: &mut P::Statistic, batch: &Batch<'_>) -> Result<()> {
-        self.view.show(batch, |batch| self.pass.observe(statistic, batch))
-    }
-}
-
-impl<P: Pass> Stored for Viewed<P> {
-    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let View { folds, without, classes, share } = &self.view;
-        archive.put_json(&format!("{name}.view"), &(folds, without, classes, share))?;
-        self.pass.store(archive, name)
-    }
-
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
+    /// An empty accumulator for what an archive holds; `load` loads the accumulator of the pass itself.
+    pub(crate) fn load(
+        archive: &Archive,
+        name: &str,
+        load: fn(&Archive, &str) -> Result<Box<dyn Accumulator>>,
+    ) -> Result<Box<dyn Accumulator>> {
         let (folds, without, classes, share) = archive.json(&format!("{name}.view"))?;
-        Ok(Viewed { pass: P::load(archive, name)?, view: View { folds, without, classes, share } })
+        let view = Cow::Owned(View { folds, without, classes, share });
+        Ok(Box::new(Seen { view, inner: load(archive, &format!("{name}.pass"))? }))
+    }
+}
+
+impl ErasedPass for Viewed<'_> {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn accumulator(&self) -> Box<dyn Accumulator + '_> {
+        Box::new(Seen { view: Cow::Borrowed(self.view), inner: self.pass.accumulator() })
+    }
+
+    fn statistic_size(&self) -> usize {
+        self.pass.statistic_size()
+    }
+
+    fn needs_hashes(&self) -> bool {
+        false
+    }
+
+    fn store_pass(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let View { folds, without, classes, share } = self.view;
+        archive.put_json(&format!("{name}.view"), &(folds, without, classes, share))?;
+        store_named(self.pass, archive, &format!("{name}.pass"))
+    }
+}
+
+/// An accumulator of what a view shows.
+struct Seen<'a> {
+    view: Cow<'a, View>,
+    inner: Box<dyn Accumulator + 'a>,
+}
+
+impl Accumulator for Seen<'_> {
+    fn observe(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.view.show(batch, |batch| self.inner.observe(batch))
+    }
+
+    fn absorb(&mut self, statistic: ErasedStatistic) -> Result<()> {
+        self.inner.absorb(statistic)
+    }
+
+    fn merge(&mut self, state: &[u8]) -> Result<()> {
+        self.inner.merge(state)
+    }
+
+    fn state(&self) -> Result<Vec<u8>> {
+        self.inner.state()
+    }
+
+    fn finish(self: Box<Self>) -> ErasedStatistic {
+        self.inner.finish()
     }
 }

@@ -77,7 +77,7 @@ impl Stored for Sketch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Engine, Memory};
+    use crate::engine::{Memory, Run};
     use crate::file::from_bytes;
     use crate::numerics::Random;
     use crate::pass::pass_to_bytes;

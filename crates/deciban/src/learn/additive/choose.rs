@@ -15,7 +15,7 @@ use super::fit::{Aim, MOST_KEPT, Prepared};
 use super::model::Tried;
 use crate::data::Schema;
 use crate::decision::Costs;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::Result;
 use crate::learn::{Model, Summarise};
 use crate::posterior::Prior;
@@ -71,9 +71,9 @@ struct Fold {
 }
 
 /// Decays compared by folds.
-struct Comparison<'a, E: Engine> {
+struct Comparison<'a> {
     learner: &'a Additive,
-    engine: &'a E,
+    engine: &'a dyn Engine,
     folds: Folds,
     share: f64,
     judge: Judge,
@@ -83,7 +83,7 @@ struct Comparison<'a, E: Engine> {
 
 impl Additive {
     /// Compares decays, and pairs with none, as far as they are left open.
-    pub(super) fn choose(&self, engine: &impl Engine) -> Result<Choice> {
+    pub(super) fn choose(&self, engine: &dyn Engine) -> Result<Choice> {
         // Without a word about pairs they are on trial.
         let (given, pairs) = (self.weight_decay, self.pairs != Some(0));
         let pair_decay = |decay: f64| pairs.then(|| self.pair_decay.unwrap_or(PAIR * decay));
@@ -114,9 +114,9 @@ impl Additive {
     }
 }
 
-impl<'a, E: Engine> Comparison<'a, E> {
+impl<'a> Comparison<'a> {
     /// Prepares the rows without each fold; nothing where that leaves fewer than two classes.
-    fn new(learner: &'a Additive, engine: &'a E) -> Result<Option<Self>> {
+    fn new(learner: &'a Additive, engine: &'a dyn Engine) -> Result<Option<Self>> {
         let count = Summarise { blocks: Vec::new(), folds: 1, seed: 0 };
         let rows: f64 = engine.run(&count)?.rows().iter().sum();
         let schema = engine.schema()?;
@@ -177,7 +177,7 @@ impl<'a, E: Engine> Comparison<'a, E> {
 /// The rows without each fold, or nothing where that leaves fewer than two classes.
 fn parts(
     learner: &Additive,
-    engine: &impl Engine,
+    engine: &dyn Engine,
     folds: &Folds,
     share: f64,
     schema: &Schema,

@@ -10,7 +10,7 @@ use super::slopes::Slopes;
 use super::tally::{Pair, Tally, rank_pairs};
 use super::terms::{Term, places};
 use crate::data::Schema;
-use crate::engine::{Engine, Memory};
+use crate::engine::{Engine, Memory, Run};
 use crate::error::{Error, Result};
 use crate::learn::logistic::derivatives::outputs;
 use crate::learn::{About, Statistics};
@@ -61,7 +61,7 @@ fn extended(theta: &[f64], design: &Design) -> Vec<f64> {
 
 impl Prepared {
     /// Finds codes and pairs, and codes the rows.
-    pub fn new(engine: &impl Engine, most_pairs: Option<usize>) -> Result<Self> {
+    pub fn new(engine: &dyn Engine, most_pairs: Option<usize>) -> Result<Self> {
         let statistics = Statistics::collect(survey(engine.schema()?.columns())?, engine)?;
         let schema = statistics.schema().clone();
         let (rows, classes) = (statistics.summary().rows(), statistics.summary().weights());
@@ -87,7 +87,7 @@ impl Prepared {
         Tally { reader: self.reader.clone(), classes: self.classes.len(), pairs: Vec::new() }
     }
 
-    fn count(&self, engine: &impl Engine, most_pairs: Option<usize>) -> Result<(Vec<Vec<f64>>, Vec<Pair>)> {
+    fn count(&self, engine: &dyn Engine, most_pairs: Option<usize>) -> Result<(Vec<Vec<f64>>, Vec<Pair>)> {
         let pass = self.tally();
         let columns = engine.run(&pass)?;
         let coded = self.reader.coding.columns();
@@ -98,7 +98,7 @@ impl Prepared {
     }
 
     /// The weights for decays, found from those for others.
-    pub fn fit(&self, engine: &impl Engine, learner: &Additive, to: Aim<'_>) -> Result<Fitted> {
+    pub fn fit(&self, engine: &dyn Engine, learner: &Additive, to: Aim<'_>) -> Result<Fitted> {
         match self.coded()? {
             Some(coded) => self.fit_on(&coded, learner, to, &|| engine.check_stop()),
             None => self.fit_on(engine, learner, to, &|| Ok(())),
@@ -112,7 +112,7 @@ impl Prepared {
     }
 
     /// The same on an engine; `stop` is asked at each step.
-    fn fit_on(&self, engine: &impl Engine, learner: &Additive, to: Aim<'_>, stop: Stop<'_>) -> Result<Fitted> {
+    fn fit_on(&self, engine: &dyn Engine, learner: &Additive, to: Aim<'_>, stop: Stop<'_>) -> Result<Fitted> {
         let outputs = outputs(self.classes.len());
         let mut terms: Vec<Term> = (0..self.reader.coding.columns().len()).map(Term::Column).collect();
         if to.pair_decay.is_some() {
@@ -209,8 +209,8 @@ pub struct Aim<'a> {
 type Stop<'a> = &'a dyn Fn() -> Result<()>;
 
 /// The penalised −log-likelihood of weights, on an engine.
-struct Problem<'a, E: Engine> {
-    engine: &'a E,
+struct Problem<'a> {
+    engine: &'a dyn Engine,
     design: &'a Design,
     reader: &'a Reader,
     classes: usize,
@@ -218,7 +218,7 @@ struct Problem<'a, E: Engine> {
     stop: Stop<'a>,
 }
 
-impl<E: Engine> Problem<'_, E> {
+impl Problem<'_> {
     /// The value, its slopes by the weights, and by the tables the diagonal of the Hessian if it is asked for.
     fn at(&self, theta: &[f64], curvature: bool) -> Result<(f64, Vec<f64>, Matrix)> {
         (self.stop)()?;
@@ -257,12 +257,12 @@ impl<E: Engine> Problem<'_, E> {
 }
 
 /// The problem as the optimiser sees it, by whitened weights.
-struct Whitened<'a, E: Engine> {
-    problem: &'a Problem<'a, E>,
+struct Whitened<'a> {
+    problem: &'a Problem<'a>,
     metric: &'a Metric,
 }
 
-impl<E: Engine> Objective for Whitened<'_, E> {
+impl Objective for Whitened<'_> {
     fn at(&self, phi: &[f64], curvature: Curvature) -> Result<Point> {
         let (value, slopes, _) = self.problem.at(&self.metric.weights(phi), false)?;
         // In this metric the Hessian is nearly the identity.

@@ -108,7 +108,7 @@ impl Additive {
 impl Learner for Additive {
     type Model = AdditiveModel;
 
-    fn learn(&self, engine: &impl Engine) -> Result<AdditiveModel> {
+    fn learn(&self, engine: &dyn Engine) -> Result<AdditiveModel> {
         self.check()?;
         let choice = self.choose(engine)?;
         let Choice { decay, pair_decay, tried } = choice;

@@ -12,7 +12,7 @@
 use super::coding::Coding;
 use super::reader::Reader;
 use crate::data::Batch;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::pass::Pass;
@@ -177,7 +177,7 @@ fn coarsened(counts: &[f64], coarse: &[u8], codes: usize, classes: usize) -> Vec
 }
 
 /// The `most` pairs of columns that are worth most, best first, with what they are worth.
-pub fn rank_pairs(engine: &impl Engine, columns: &Tallies, pass: &Tally, most: usize) -> Result<Vec<Pair>> {
+pub fn rank_pairs(engine: &dyn Engine, columns: &Tallies, pass: &Tally, most: usize) -> Result<Vec<Pair>> {
     let (coding, classes): (&Coding, usize) = (&pass.reader.coding, pass.classes);
     let coarse = |c: usize| {
         let column = &coding.columns()[c];

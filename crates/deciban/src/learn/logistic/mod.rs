@@ -26,7 +26,7 @@ use self::errors::standard_errors;
 use self::features::Features;
 use super::{About, Learner};
 use crate::data::Schema;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 pub use crate::numerics::minimise::Solver;
 use crate::numerics::minimise::{self, Curvature, Limits, Objective, Point, Solution};
@@ -97,7 +97,7 @@ impl Logistic {
         Ok(())
     }
 
-    fn start(&self, engine: &impl Engine) -> Result<Start> {
+    fn start(&self, engine: &dyn Engine) -> Result<Start> {
         let schema = engine.schema()?;
         if schema.reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
             return Err(Error::parameter("hashed_bits", "a linear model names its words: drop the option"));
@@ -126,7 +126,7 @@ impl Logistic {
         }
     }
 
-    fn solve(&self, objective: &mut Penalised<'_, impl Engine>, start: &Start, theta: Vec<f64>) -> Result<Solution> {
+    fn solve(&self, objective: &mut Penalised<'_>, start: &Start, theta: Vec<f64>) -> Result<Solution> {
         let outputs = outputs(objective.classes);
         let n = objective.features.len() + 1;
         let weight: f64 = start.weights.iter().sum();
@@ -201,7 +201,7 @@ impl Logistic {
 
     /// The models for several weight decays, each found from the one before: give them in descending
     /// order.
-    pub fn path(&self, engine: &impl Engine, decays: &[f64]) -> Result<Vec<LogisticModel>> {
+    pub fn path(&self, engine: &dyn Engine, decays: &[f64]) -> Result<Vec<LogisticModel>> {
         let start = self.start(engine)?;
         let classes = start.schema.classes().len();
         self.check_link(classes)?;
@@ -219,7 +219,7 @@ impl Logistic {
     }
 
     /// The model, found from the weights of another as [`LogisticModel::weights`] has them.
-    pub fn learn_from(&self, engine: &impl Engine, weights: &[f64]) -> Result<LogisticModel> {
+    pub fn learn_from(&self, engine: &dyn Engine, weights: &[f64]) -> Result<LogisticModel> {
         self.check()?;
         let start = self.start(engine)?;
         let classes = start.schema.classes().len();
@@ -234,7 +234,7 @@ impl Logistic {
     }
 
     /// The model, found from these weights.
-    fn fit(&self, engine: &impl Engine, start: &Start, features: &Features, theta: Vec<f64>) -> Result<LogisticModel> {
+    fn fit(&self, engine: &dyn Engine, start: &Start, features: &Features, theta: Vec<f64>) -> Result<LogisticModel> {
         let classes = start.schema.classes().len();
         let (link, decay) = (self.link, self.weight_decay);
         let intercept = self.intercept;
@@ -264,7 +264,7 @@ impl Logistic {
 impl Learner for Logistic {
     type Model = LogisticModel;
 
-    fn learn(&self, engine: &impl Engine) -> Result<LogisticModel> {
+    fn learn(&self, engine: &dyn Engine) -> Result<LogisticModel> {
         self.check()?;
         let start = self.start(engine)?;
         let classes = start.schema.classes().len();
@@ -276,8 +276,8 @@ impl Learner for Logistic {
 }
 
 /// The penalised −log-likelihood on an engine.
-struct Penalised<'a, E: Engine> {
-    engine: &'a E,
+struct Penalised<'a> {
+    engine: &'a dyn Engine,
     features: &'a Features,
     classes: usize,
     link: Link,
@@ -288,7 +288,7 @@ struct Penalised<'a, E: Engine> {
     every: usize,
 }
 
-impl<E: Engine> Penalised<'_, E> {
+impl Penalised<'_> {
     fn pass(&self, theta: &[f64], curvature: Curvature) -> Differentiate {
         let (classes, link, every) = (self.classes, self.link, self.every);
         Differentiate { features: self.features.clone(), classes, link, theta: theta.to_vec(), curvature, every }
@@ -299,7 +299,7 @@ impl<E: Engine> Penalised<'_, E> {
     }
 }
 
-impl<E: Engine> Objective for Penalised<'_, E> {
+impl Objective for Penalised<'_> {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
         let mut sums = self.derivatives(theta, curvature)?;
         let penalised = self.features.len() * outputs(self.classes);

@@ -60,7 +60,7 @@ pub struct Problem<'a> {
 
 /// Descends from `theta`; `objective` is the penalised one of the same problem.
 pub fn sgd(
-    engine: &impl Engine,
+    engine: &dyn Engine,
     problem: &Problem<'_>,
     objective: &impl Objective,
     theta: Vec<f64>,
@@ -142,7 +142,7 @@ fn add_product(v: &[f64], numbers: &[f64], sparse: impl Iterator<Item = (usize, 
 
 impl Problem<'_> {
     /// The mean of ‖x‖², the intercept's 1 included.
-    fn mean_square(&self, engine: &impl Engine) -> Result<f64> {
+    fn mean_square(&self, engine: &dyn Engine) -> Result<f64> {
         let (mut rowset, mut sum) = (Rowset::default(), 0.0);
         engine.sweep(&mut |batch| {
             let (labels, weights) = (batch.labels_to_learn()?, batch.row_weights());
@@ -161,7 +161,7 @@ impl Problem<'_> {
     }
 
     /// One pass over all rows, in an order drawn from `seed`.
-    fn pass(&self, engine: &impl Engine, weights: &mut Weights, rate: f64, seed: u64) -> Result<()> {
+    fn pass(&self, engine: &dyn Engine, weights: &mut Weights, rate: f64, seed: u64) -> Result<()> {
         let (mut random, mut order) = (Random::new(seed), Vec::new());
         let (mut rowset, mut numbers) = (Rowset::default(), vec![0.0; self.features.numbers()]);
         let mut z = vec![0.0; weights.intercept.len()];

@@ -23,7 +23,7 @@ use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
 use crate::data::Schema;
-use crate::engine::Engine;
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
 use crate::posterior::Prior;
@@ -87,7 +87,7 @@ impl NoisyOr {
 impl Learner for NoisyOr {
     type Model = NoisyOrModel;
 
-    fn learn(&self, engine: &impl Engine) -> Result<NoisyOrModel> {
+    fn learn(&self, engine: &dyn Engine) -> Result<NoisyOrModel> {
         if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
             return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
         }
@@ -164,14 +164,14 @@ fn start(scales: &[f64], share: f64) -> Vec<f64> {
 }
 
 /// The penalised −log-likelihood on an engine.
-struct Penalised<'a, E: Engine> {
-    engine: &'a E,
+struct Penalised<'a> {
+    engine: &'a dyn Engine,
     features: &'a Features,
     effect: u32,
     pseudo_count: f64,
 }
 
-impl<E: Engine> Penalised<'_, E> {
+impl Penalised<'_> {
     fn run(&self, theta: &[f64], effect: u32, hessian: bool) -> Result<Derivatives> {
         self.engine.run(&Causes { features: self.features.clone(), effect, theta: theta.to_vec(), hessian })
     }
@@ -184,7 +184,7 @@ impl<E: Engine> Penalised<'_, E> {
     }
 }
 
-impl<E: Engine> Objective for Penalised<'_, E> {
+impl Objective for Penalised<'_> {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
         let mut sums = self.run(theta, self.effect, curvature == Curvature::Exact)?;
         for (g, t) in sums.gradient[..self.features.len()].iter_mut().zip(theta) {
