@@ -6,8 +6,8 @@
 
 use deciban::calibrate::{CalibratedModel, Calibration};
 use deciban::data::{Column, Kind, Profile, Schema, ShownKind, Written};
-use deciban::family::AnyDensity;
-use deciban::family::gaussian::GaussianDensity;
+use deciban::family::gaussian::{GaussianDensity, Structure};
+use deciban::family::{AnyDensity, AnyFamily};
 use deciban::file::{Archive, Stored};
 use deciban::learn::{Classifier, FittedBlock, GenerativeModel, Model};
 use deciban::numerics::Random;
@@ -214,8 +214,16 @@ fn refused(what: &str) -> Error {
 fn generative(model: &GenerativeModel) -> Result<Value> {
     let block = |FittedBlock { block, density }: &FittedBlock| {
         let chosen = stored(density)?;
-        if matches!(density, AnyDensity::Table(_) | AnyDensity::Tree(_)) {
-            return Err(refused("tables and trees of categories"));
+        if matches!(density, AnyDensity::Table(_) | AnyDensity::Tree(_) | AnyDensity::A1de(_)) {
+            return Err(refused("tables, trees and A1DE"));
+        }
+        if block.deskew.is_some() {
+            return Err(refused("deskewed images"));
+        }
+        if let AnyFamily::Gaussian(family) = &block.family
+            && matches!(family.covariance, Structure::LowRank | Structure::TiedLowRank)
+        {
+            return Err(refused("low-rank covariances"));
         }
         let mut told = json!({ "family": block.family.name(), "columns": block.columns, "density": chosen });
         if let Some(map) = &block.gaussianise {

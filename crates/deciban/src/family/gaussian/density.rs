@@ -19,9 +19,9 @@ use std::sync::Arc;
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::evidence::Entry;
-use crate::numerics::covariance::Scaled;
 use crate::family::{Density, Filled, Filling, Parameters};
 use crate::file::{Archive, Stored};
+use crate::numerics::covariance::Scaled;
 use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vectorised};
 use crate::transform::Linear;
 
