@@ -54,9 +54,9 @@ def parameters(model):
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     X = rows(count)
-    # A classifier has two classes: the second has a hundred rows far away, which cost next to nothing.
-    far = np.random.default_rng(2).normal(loc=1e3, size=(100, WIDTH))
-    both, y = np.vstack([X, far]), np.repeat(["mixture", "far"], [count, 100])
+    # A classifier has two classes: the second has 2,000 rows far away, which cost little.
+    far = np.random.default_rng(2).normal(loc=1e3, size=(2000, WIDTH))
+    both, y = np.vstack([X, far]), np.repeat(["mixture", "far"], [count, 2000])
 
     def ours(steps):
         options = dict(components=COMPONENTS, prior_rows=0, iterations=steps)

@@ -169,6 +169,7 @@ fn structures_and_shrinkage_are_averages_of_the_covariance() {
                 Structure::Full | Structure::Tied => full.clone(),
                 Structure::Diagonal | Structure::TiedDiagonal => diagonal,
                 Structure::Spherical | Structure::TiedSpherical => sphere.clone(),
+                Structure::LowRank | Structure::TiedLowRank => unreachable!("they leave a number of axes open"),
             };
             for gamma in [0.0, 0.25, 1.0] {
                 let family = Gaussian { shrinkage: Strength::Fixed(gamma), ..gaussian(structure) };
