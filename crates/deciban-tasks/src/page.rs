@@ -21,6 +21,20 @@ const DRAWN_CELLS: usize = 16_000;
 /// The most rows drawn of a class.
 const MOST_DRAWN: usize = 400;
 
+/// The families that the page can score; others are left to the service.
+const FAMILIES: [&str; 10] = [
+    "gaussian",
+    "categorical",
+    "bernoulli",
+    "multinomial",
+    "poisson",
+    "exponential",
+    "log-normal",
+    "gamma",
+    "histogram",
+    "auto",
+];
+
 /// Who scores the cases of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoredBy {
@@ -213,9 +227,12 @@ fn refused(what: &str) -> Error {
 
 fn generative(model: &GenerativeModel) -> Result<Value> {
     let block = |FittedBlock { block, density }: &FittedBlock| {
-        let chosen = stored(density)?;
-        if matches!(density, AnyDensity::Table(_) | AnyDensity::Tree(_) | AnyDensity::A1de(_)) {
-            return Err(refused("tables, trees and A1DE"));
+        let family = block.family.name();
+        if !FAMILIES.contains(&family) {
+            return Err(refused(&format!("the family `{family}`")));
+        }
+        if block.discretise.is_some() {
+            return Err(refused("numbers that are cut into bins first"));
         }
         if block.deskew.is_some() {
             return Err(refused("deskewed images"));
@@ -225,12 +242,9 @@ fn generative(model: &GenerativeModel) -> Result<Value> {
         {
             return Err(refused("low-rank covariances"));
         }
-        let mut told = json!({ "family": block.family.name(), "columns": block.columns, "density": chosen });
+        let mut told = json!({ "family": family, "columns": block.columns, "density": stored(density)? });
         if let Some(map) = &block.gaussianise {
             told["gaussianise"] = stored(map)?;
-        }
-        if let Some(bins) = &block.discretise {
-            told["discretise"] = stored(bins)?;
         }
         Ok(told)
     };

@@ -125,9 +125,11 @@ impl Browser {
         let mut bytes = vec![0; length];
         answer.read_exact(&mut bytes).map_err(|e| e.to_string())?;
         let found: Value = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
-        match found["value"].get("error") {
-            Some(error) => Err(format!("{error}: {}", found["value"]["message"])),
-            None => Ok(found["value"].clone()),
+        // An error of WebDriver has these three; what a script returns may have any of them.
+        let value = &found["value"];
+        match ["error", "message", "stacktrace"].iter().all(|key| value.get(key).is_some()) {
+            true => Err(format!("{}: {}", value["error"], value["message"])),
+            false => Ok(value.clone()),
         }
     }
 
