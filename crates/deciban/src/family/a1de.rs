@@ -29,7 +29,7 @@ use super::pairs::PairCounts;
 use super::{Density, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Cells, Column, MISSING, Tile, Value};
 use crate::error::{Error, Result};
-use crate::explain::Entry;
+use crate::evidence::Entry;
 use crate::file::{Archive, Stored};
 use crate::numerics::{Random, lanes, vectorised};
 

@@ -462,7 +462,7 @@ impl GaussianDensity {
         // Few cells missing: factor the missing block. Few cells there, or columns on their own: the marginal.
         let (few, rest): (Vec<Pattern>, Vec<Pattern>) = patterns
             .into_iter()
-            .filter(|pattern| !pattern.present.is_empty() && !(is_low_rank && !pattern.missing.is_empty()))
+            .filter(|pattern| !pattern.present.is_empty() && (!is_low_rank || pattern.missing.is_empty()))
             .partition(|pattern| {
                 self.is_correlated() && !is_low_rank && pattern.missing.len() <= pattern.present.len()
             });
