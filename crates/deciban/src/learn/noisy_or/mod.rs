@@ -25,7 +25,6 @@ use super::logistic::features::Features;
 use crate::data::Schema;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
-use crate::numerics::bounded;
 use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
 use crate::posterior::Prior;
 
