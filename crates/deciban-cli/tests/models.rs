@@ -359,12 +359,12 @@ fn options_of_another_model_are_refused() {
     folder.ok(&["stats", "t.csv", "-t", "t", "--model", "naive-bayes", "-o", "t.stats"]);
     let cases: [(&str, &[&str], &str); 9] = [
         ("gaussian", &["--family", "x=gamma"], "naive-bayes"),
-        ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree"),
+        ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree, a1de"),
         ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog, additive"),
         ("tree", &["--covariance", "tied"], "gaussian, naive-bayes"),
         ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog, noisy-or"),
         ("bernoulli", &["--complement"], "naive-bayes, multinomial"),
-        ("logistic", &["--pseudo-count", "1"], "naive-bayes, bernoulli, multinomial, table, tree, noisy-or"),
+        ("logistic", &["--pseudo-count", "1"], "naive-bayes, bernoulli, multinomial, table, tree, a1de, noisy-or"),
         ("logistic", &["--standardise"], "gaussian, naive-bayes"),
         ("naive-bayes", &["--solver", "newton"], "logistic, probit, cloglog"),
     ];
