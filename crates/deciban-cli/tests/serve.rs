@@ -174,7 +174,52 @@ fn the_commands_of_the_page_are_answered_so() {
     written += rest;
     assert!(count >= 6);
     if std::env::var_os("DECIBAN_BLESS").is_some() {
-        std::fs::write(page(), &written).unwrap();
+        return std::fs::write(page(), &written).unwrap();
     }
     assert_eq!(written, text, "DECIBAN_BLESS=1 writes the answers into docs/serve.md");
+}
+
+/// The interpreter of an environment with the clients, which is made once for each version of their list.
+fn clients() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    // target/release/deps/serve-0123456789abcdef
+    let folder = test.ancestors().nth(3).unwrap().join("python/clients");
+    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requirements.txt");
+    let (python, done) = (folder.join("bin/python"), folder.join("requirements.txt"));
+    let list = std::fs::read_to_string(&wanted).unwrap();
+    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == list) {
+        return python;
+    }
+    let base = std::env::var_os("DECIBAN_PYTHON").unwrap_or_else(|| "python3".into());
+    ran(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder));
+    let install = ["-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile", "-r"];
+    ran(Command::new(&python).args(install).arg(&wanted));
+    std::fs::write(done, list).unwrap();
+    python
+}
+
+#[track_caller]
+fn ran(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}\n{}\n{}", told(&output.stdout), told(&output.stderr));
+    told(&output.stdout)
+}
+
+/// The client of Triton, the calls of MLflow, and a fuzzer that reads the OpenAPI document: it must find no answer
+/// that the document does not have, and no failure of the server.
+#[test]
+fn real_clients_are_answered() {
+    let folder = Folder::new();
+    folder.ok(&["fit", &common::wine(), "-t", "Type", "--model", "gaussian", "-o", "wine.deciban"]);
+    let server = Serving::begin(folder.path(), &["wine.deciban", "--port", "0"], &[]);
+    let python = clients();
+    let base = format!("http://{}", server.address);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/triton.py");
+    ran(Command::new(&python).arg(script).args([&base, &common::wine()]));
+    let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+    let document = format!("{base}/openapi.json");
+    let fuzz = ["run", &document, "--checks", checks, "--max-examples", "10", "--phases", "fuzzing", "--seed", "1"];
+    ran(Command::new(python.with_file_name("schemathesis")).args(fuzz).current_dir(folder.path()));
+    assert!(server.get("/healthz").ends_with("ok\n"));
 }

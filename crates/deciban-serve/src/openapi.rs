@@ -1,13 +1,17 @@
 //! What can be asked, as an OpenAPI document for programs that read such.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use crate::predict::json as reply_json;
+use crate::router::Shared;
 
 /// `GET /openapi.json`.
-pub async fn route() -> Response {
-    reply_json(&document())
+pub async fn route(State(shared): State<Arc<Shared>>) -> Response {
+    reply_json(&document(&shared.models.names()))
 }
 
 fn problem(description: &str) -> Value {
@@ -47,13 +51,13 @@ fn post(summary: &str, parameters: Value, content: Value, schema: Value) -> Valu
         "responses": responses("application/json", schema) } })
 }
 
-/// The document.
-pub fn document() -> Value {
+/// The document of a server with these models.
+fn document(models: &[String]) -> Value {
     let object = || json!({ "type": "object" });
     let list_of =
         |name: &str| json!({ "type": "object", "required": [name], "properties": { name: { "type": "array" } } });
     let name = json!({ "name": "name", "in": "path", "required": true, "description": "the name of a model",
-        "schema": { "type": "string" } });
+        "schema": { "type": "string", "enum": models } });
     let query = |name: &str, kind: &str, description: &str| json!({ "name": name, "in": "query", "required": false, "description": description, "schema": { "type": kind } });
     let version =
         json!({ "name": "version", "in": "path", "required": true, "schema": { "type": "string", "enum": ["1"] } });

@@ -50,8 +50,8 @@ fn every_limit_has_its_status() {
     // A stream has limits of its own.
     let long = format!("Hue\n{}", "1.0\n".repeat(1_000_000));
     server.post(PATH, "text/csv", &long).problem(413);
-    let many = format!("Hue\n{}", "1.05,\n".repeat(200_000).replace(',', ""));
-    assert_eq!(server.post(PATH, "text/csv", &many[..1_048_578]).status, 413);
+    let many = format!("Hue\n{}", "1.05\n".repeat(300_000));
+    assert!(server.post(PATH, "text/csv", &many).problem(413)["detail"].as_str().unwrap().contains("50 rows"));
 }
 
 #[test]
@@ -141,13 +141,7 @@ fn a_large_table_streams_through() {
     let few = server.post(PATH, "text/csv", &text);
     let (few_header, few_rows) = few.text().split_once('\n').unwrap();
     assert_eq!(answer.text(), format!("{few_header}\n{}", few_rows.repeat(120)));
-    let packed = server.ask(
-        "POST",
-        PATH,
-        "Content-Type: text/csv\nContent-Encoding: gzip\nTransfer-Encoding: identity",
-        &gzip(table.as_bytes()),
-    );
-    assert_eq!(packed.text().len(), answer.text().len());
+    assert_eq!(chunked(&server, PATH, "text/csv", &gzip(table.as_bytes())), answer.text());
     assert_eq!(chunked(&server, PATH, "text/csv", text.as_bytes()), few.text());
 }
 
