@@ -21,7 +21,7 @@ impl MeasureCosts {
     /// Reads a file with a line `column,cost` for each column; the first may be a header.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(&path.display().to_string(), e))?;
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path.display().to_string(), e))?;
         MeasureCosts::parse(&text)
     }
 
