@@ -265,7 +265,7 @@ fn every_family_of_numbers_fills_by_its_mean_and_draws_about_it() {
 fn numbers_that_were_mapped_or_cut_come_back_in_their_units() {
     let wine = common::wine();
     let schema = wine.schema();
-    let asked = vec![f64::NAN; 13];
+    let asked = [f64::NAN; 13];
     let rows = Batch::new(1).row_major(&asked[..], 13).unwrap().classes(&[1]).unwrap();
     let class_mean = |j: usize| {
         let own: Vec<f64> = (0..178).filter(|&i| wine.labels[i] == 1).map(|i| wine.row(i)[j]).collect();
@@ -306,7 +306,7 @@ fn the_mean_of_a_gaussianised_number_is_that_of_its_draws() {
 #[test]
 fn models_that_know_classes_alone_say_so() {
     let wine = common::wine();
-    let model = deciban::learn::LeastSquares::default().learn(&wine.memory()).unwrap();
+    let model = deciban::learn::LeastSquares.learn(&wine.memory()).unwrap();
     let error = impute(&Model::from(model), &wine.batch(), &Prior::uniform(3), How::Mean).unwrap_err().to_string();
     assert!(error.contains("fit a generative one"), "{error}");
 }

@@ -84,7 +84,7 @@ fn missing_cells_are_integrated_out() {
             // The same maps, by hand.
             let (mut columns, _) = rows(60, 0.4);
             let found = model.evidence(&batch(&columns)).unwrap();
-            let mut log_scale = vec![0.0; WIDTH];
+            let mut log_scale = [0.0; WIDTH];
             for linear in own.chain() {
                 let (w, centre) = linear.parts();
                 for (j, column) in columns.iter_mut().enumerate() {
