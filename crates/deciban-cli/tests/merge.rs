@@ -127,7 +127,7 @@ fn what_does_not_belong_together_is_refused() {
     folder.ok(&["stats", "b.csv", "-t", "Type", "--folds", "5", "-o", "folds.stats"]);
     assert_eq!(merge("folds.stats"), "the statistics have 1 and 5 folds: make them with the same --folds");
     folder.ok(&["stats", "b.csv", "-t", "Type", "--gaussianise", "-o", "normal.stats"]);
-    assert!(merge("normal.stats").contains("another --gaussianise"));
+    assert!(merge("normal.stats").contains("another --deskew, --gaussianise"));
     folder.ok(&["fit", "--model", "gaussian", "b.csv", "-t", "Type", "-o", "m.deciban"]);
     assert_eq!(merge("m.deciban"), "m.deciban: this is a model file, not a statistics file");
     assert!(merge("b.csv").starts_with("b.csv: this is not a deciban file"));

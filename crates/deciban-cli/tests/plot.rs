@@ -165,7 +165,6 @@ fn errors_name_the_flag() {
     let folder = Folder::new();
     let wine = wine();
     folder.ok(&["fit", "--model", "gaussian", &wine, "--target", "Type", "-o", "wine.deciban"]);
-    folder.ok(&["fit", &wine, "--target", "Type", "--pca", "3", "-o", "pca.deciban"]);
     let fails = |args: &[&str], parts: &[&str]| {
         let (code, stdout, stderr) = folder.run(args);
         assert!(code != 0 && stdout.is_empty(), "{args:?}");
@@ -179,8 +178,7 @@ fn errors_name_the_flag() {
     fails(&with(&["--kind", "roc", "--class", "Chianti"]), &["--class", "`Chianti`", "Barolo"]);
     fails(&with(&["--kind", "roc", "-o", "roc.jpg"]), &["--output", ".svg or .png"]);
     fails(&with(&["--kind", "roc", "--scale", "0"]), &["--scale"]);
-    fails(&["plot", "pca.deciban", &wine, "--kind", "densities"], &["--columns", "alone", "--pca"]);
-    assert_eq!(folder.files(), ["pca.deciban", "wine.deciban"]);
+    assert_eq!(folder.files(), ["wine.deciban"]);
 }
 
 #[test]
@@ -228,7 +226,7 @@ fn reports_of_other_models() {
         folder.ok(&["evaluate", "wine.deciban", &wine, "--report", "report.html"]);
         let page = drawn(&folder, "report.html");
         assert!(page.contains("Bayes error"), "{options:?}");
-        assert_eq!(page.contains("Information of single columns"), options == ["--model", "tree"], "{options:?}");
+        assert_eq!(page.contains("Information of single columns"), options[1] != "logistic", "{options:?}");
     }
     let text = "ham\tsee you at home\nspam\tfree prize now\nham\tcome home\nspam\twin a free prize\n";
     folder.write("mail.tsv", text);

@@ -157,7 +157,7 @@ mod tests {
             let text = date_text(f64::from(day)).unwrap();
             assert_eq!(days(text.as_bytes()), Some(f64::from(day)), "{text}");
         }
-        for time in [0.25, 19_844.250_25, -1.5] {
+        for time in [0.25, 19_844.75, -1.5] {
             assert_eq!(days(date_text(time).unwrap().as_bytes()), Some(time));
         }
         assert!([f64::NAN, f64::INFINITY, -1e7, 3e6].iter().all(|days| date_text(*days).is_none()));
