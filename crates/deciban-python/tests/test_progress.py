@@ -25,7 +25,7 @@ def screen(monkeypatch, capsys):
 @pytest.fixture
 def long():
     """Rows that take more than a tenth of a second."""
-    rows = RNG.normal(size=(60_000, 30))
+    rows = RNG.normal(size=(300_000, 30))
     return rows, (rows[:, 0] + rows[:, 1] ** 2 + RNG.normal(size=len(rows)) > 0.5).astype(int)
 
 

@@ -50,7 +50,7 @@ def test_ranks_of_a_gaussian_are_tails_of_chi_squared():
     model = Classifier("gaussian").fit(x, y)
     own, new = x[y == "ham"], np.array([[0.0], [1.0], [-2.0], [3.0]])
     tail = chi2.sf((new[:, 0] - own.mean()) ** 2 / own.var(), 1)
-    assert_allclose(model.rank(new, prior=[1, 0]), tail, atol=0.015)
+    assert_allclose(model.how_usual(new, prior=[1, 0]), tail, atol=0.015)
     decided = model.decide([[0.0], [30.0]], none_of_these=0.01)
     assert decided.tolist() == ["ham", "none of these"]
     with pytest.raises(ValueError, match="none_of_these: 2 is not a share above 0 and below 1"):
@@ -61,7 +61,7 @@ def test_ranks_of_a_gaussian_are_tails_of_chi_squared():
     # A calibration changes evidence, not how rows come about.
     calibrated = Classifier("gaussian", calibrate="logistic").fit(x, y)
     assert_allclose(calibrated.log_density(new), model.log_density(new), rtol=1e-12)
-    assert_allclose(calibrated.rank(new), model.rank(new), rtol=0)
+    assert_allclose(calibrated.how_usual(new), model.how_usual(new), rtol=0)
     with pytest.raises(ValueError, match="knows classes given rows, not how usual a row is"):
         Classifier("logistic").fit(x, y).rank(new)
 

@@ -554,7 +554,7 @@ class Classifier(Estimator):
         reject : float, optional
             The cost of not deciding, which gives "reject".
         none_of_these : float, optional
-            Rows whose `rank` is below this share are "none of these"; for generative models.
+            Rows whose `how_usual` is below this share are "none of these"; for generative models.
 
         Returns
         -------
@@ -610,7 +610,7 @@ class Classifier(Estimator):
         """log p(x) of each row, for generative models, before any calibration."""
         return _core.density(self._fitted(), self._known(X), self._prior(prior), n_jobs=self.n_jobs)
 
-    def rank(self, X, prior=None):
+    def how_usual(self, X, prior=None):
         """How usual each row is for a generative model: the share of the model's own rows that are no more usual.
 
         It is the rank of log p(x) among rows drawn from the model under the prior, to about half a per cent. A row
@@ -632,7 +632,7 @@ class Classifier(Estimator):
         --------
         >>> from deciban import Classifier
         >>> model = Classifier("gaussian").fit([[1.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])
-        >>> model.rank([[1.5], [30.0]]).round(1).tolist()
+        >>> model.how_usual([[1.5], [30.0]]).round(1).tolist()
         [1.0, 0.0]
         """
         return self._ranks(X, self._prior(prior))
