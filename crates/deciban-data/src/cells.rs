@@ -153,6 +153,10 @@ impl Parsed {
         if plan.allow_absent {
             self.fill_absent(plan);
         }
+        // Rows of a file without classes have no cell of them.
+        if let Some(Cells::Codes { codes, .. }) = plan.class.and_then(|slot| self.cells.get_mut(slot)) {
+            codes.resize(codes.len().max(self.rows), MISSING);
+        }
         let mut broken = Vec::new();
         for (cells, slot) in self.cells.iter().zip(&plan.slots) {
             let Cells::Codes { codes, levels } = cells else { continue };

@@ -102,13 +102,28 @@ pub fn peek_columns(paths: &[String], options: &Options) -> Result<Vec<String>> 
     Ok(sample(&find(paths, false)?, options)?.names)
 }
 
+/// The files whose rows have no class, one by one.
+fn unlabelled_sources(options: &mut Options) -> Result<Vec<crate::source::Source>> {
+    if !matches!(options.target, Target::Column(_)) {
+        return Err(Error::parameter("unlabelled", "rows without a class need the others' in a column: give §target"));
+    }
+    let sources = find(&options.unlabelled_files, false)?;
+    options.unlabelled_files = sources.iter().map(|source| source.name.clone()).collect();
+    options.unlabelled = true;
+    Ok(sources)
+}
+
 impl Files {
     /// Finds the files and infers columns and kinds from the first block.
     ///
     /// Each of `paths` is a file, a glob, a folder with a folder of texts for each class (the target is
     /// `class` by default), or `-` for standard input.
     pub fn open(paths: &[String], mut options: Options) -> Result<Files> {
-        let sources = find(paths, false)?;
+        let mut sources = find(paths, false)?;
+        if !options.unlabelled_files.is_empty() {
+            let more = unlabelled_sources(&mut options)?;
+            sources.extend(more);
+        }
         if options.target == Target::None && sources.iter().all(|source| source.folder().is_some()) {
             options.target = Target::Column(CLASS.into());
         }

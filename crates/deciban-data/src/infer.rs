@@ -76,7 +76,7 @@ pub(crate) fn sample_or_header(sources: &[Source], options: &Options) -> Result<
             let Seen { names, guesses, oddities, rows } = seen.map_err(|fault| {
                 let plan = Plan { by_row: source.in_memory, ..Plan::default() };
                 let place = (fault.row, table.first_line() + fault.line);
-                plan.layout_by_name(&source.name).refuse(Some(place), fault.column.as_deref(), fault.message)
+                plan.layout_by_name(&source.name, true).refuse(Some(place), fault.column.as_deref(), fault.message)
             })?;
             if rows > 0 {
                 let sample = Sample::of_names(&source.name, names);
@@ -120,7 +120,7 @@ fn look(
         chunk @ Chunk::Delimited(..) => {
             let plan = Plan::texts(names);
             let blame = |e: Error| Fault { line: 0, row: 0, column: None, message: e.to_string() };
-            let parsed = chunk.parse(&plan, &plan.layout("", names, counted).map_err(blame)?);
+            let parsed = chunk.parse(&plan, &plan.layout("", names, counted, true).map_err(blame)?);
             if let Some(fault) = parsed.fault {
                 return Err(fault);
             }

@@ -35,7 +35,7 @@ fn has_header(source: &Source, options: &Options) -> Result<bool> {
     let names = table.names().to_vec();
     let Some(chunk @ Chunk::Delimited(..)) = table.next(1 << 20)? else { return Ok(false) };
     let plan = Plan::texts(&names);
-    let parsed = chunk.parse(&plan, &plan.layout(&source.name, &names, table.counted())?);
+    let parsed = chunk.parse(&plan, &plan.layout(&source.name, &names, table.counted(), true)?);
     let crate::cells::Cells::Codes { codes, levels } = &parsed.cells[0] else { return Ok(false) };
     let Some((first, others)) = codes.split_first() else { return Ok(false) };
     Ok(!others.is_empty() && !others.contains(first) && number::parse(levels.text(*first)).is_none())

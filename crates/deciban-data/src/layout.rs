@@ -58,8 +58,8 @@ impl Layout {
 }
 
 impl Plan {
-    /// Where the wanted columns stand in a file with these columns.
-    pub fn layout(&self, file: &str, names: &[String], counted: &'static str) -> Result<Layout> {
+    /// Where the wanted columns stand in a file with these columns; the class is wanted if its rows are labelled.
+    pub fn layout(&self, file: &str, names: &[String], counted: &'static str, labelled: bool) -> Result<Layout> {
         let refuse = |message| Error::Input { file: file.into(), line: None, column: None, message };
         let mut slots = vec![None; names.len()];
         if self.positional && names.len() != self.raw.len() {
@@ -67,9 +67,10 @@ impl Plan {
             return Err(refuse(message));
         }
         let places: HashMap<&String, usize> = names.iter().enumerate().rev().map(|(i, name)| (name, i)).collect();
-        let by_name = self.layout_by_name(file);
+        let by_name = self.layout_by_name(file, labelled);
+        let is_class = |i: usize| !labelled && self.class == Some(i);
         let mut also = Vec::new();
-        for (i, slot) in self.slots.iter().enumerate() {
+        for (i, slot) in self.slots.iter().enumerate().filter(|(i, _)| !is_class(*i)) {
             let position = match self.positional {
                 true => Some(slot.position),
                 false => places.get(&slot.name).copied(),
@@ -103,7 +104,8 @@ impl Plan {
                     "the first file has no column `{name}`: all files must have the same columns"
                 )));
             }
-            if let Some(name) = self.raw.iter().find(|name| !places.contains_key(name)) {
+            let class = self.class.filter(|_| !labelled).and_then(|slot| self.slots.get(slot)).map(|slot| &slot.name);
+            if let Some(name) = self.raw.iter().find(|name| !places.contains_key(name) && Some(*name) != class) {
                 return Err(refuse(format!(
                     "there is no column `{name}`, which the first file has: all files must have the same columns"
                 )));
@@ -113,10 +115,11 @@ impl Plan {
     }
 
     /// The layout of a format whose rows name their columns.
-    pub fn layout_by_name(&self, file: &str) -> Layout {
+    pub fn layout_by_name(&self, file: &str, labelled: bool) -> Layout {
         let mut by_name: HashMap<String, Option<usize>> = self.raw.iter().map(|name| (name.clone(), None)).collect();
         let mut also_by_name = HashMap::new();
-        for (i, slot) in self.slots.iter().enumerate() {
+        let is_class = |i: usize| !labelled && self.class == Some(i);
+        for (i, slot) in self.slots.iter().enumerate().filter(|(i, _)| !is_class(*i)) {
             match by_name.get(&slot.name) {
                 Some(Some(_)) => also_by_name.insert(slot.name.clone(), i).map(Some),
                 _ => by_name.insert(slot.name.clone(), Some(i)),

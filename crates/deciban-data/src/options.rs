@@ -156,6 +156,8 @@ pub struct Options {
     pub allow_absent: bool,
     /// Whether a row may lack its class.
     pub unlabelled: bool,
+    /// Files behind the others whose rows have no class: their target, if they have that column, is not read.
+    pub unlabelled_files: Vec<String>,
     /// Each file is one text, the only cell of a row, in a column of this name.
     pub documents: Option<String>,
     /// What the words of texts are.
@@ -188,6 +190,7 @@ impl Default for Options {
             allow_unknown: false,
             allow_absent: false,
             unlabelled: false,
+            unlabelled_files: Vec::new(),
             documents: None,
             tokeniser: Tokeniser::default(),
             vocabulary: Vocabulary::default(),

@@ -18,6 +18,13 @@ pub(crate) struct Input {
     pub plan: Plan,
 }
 
+impl Input {
+    /// Whether the rows of a source have a class.
+    fn has_classes(&self, source: usize) -> bool {
+        source < self.sources.len() - self.options.unlabelled_files.len().min(self.sources.len())
+    }
+}
+
 /// A chunk of a file.
 pub(crate) struct Piece {
     pub layout: Arc<Layout>,
@@ -57,11 +64,12 @@ impl Pieces {
     fn open_next(&mut self) -> Result<bool> {
         let Input { sources, options, plan } = &*self.input;
         let Some(source) = sources.get(self.next_source) else { return Ok(false) };
+        let labelled = self.input.has_classes(self.next_source);
         self.next_source += 1;
         let mut table = table::open(source, options, self.purpose, &self.counter)?;
         let layout = match table.names() {
-            [] => plan.layout_by_name(&source.name),
-            names => plan.layout(&source.name, names, table.counted())?,
+            [] => plan.layout_by_name(&source.name, labelled),
+            names => plan.layout(&source.name, names, table.counted(), labelled)?,
         };
         let wanted: Vec<bool> = layout.slots.iter().map(Option::is_some).collect();
         table.project(&wanted)?;

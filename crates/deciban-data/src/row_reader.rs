@@ -84,7 +84,7 @@ impl RowReader {
         let mut plan = Plan::of_schema(&Sample::of_names(JSON, columns.clone()), &options, schema)?;
         plan.by_row = true;
         plan.others = if options.allow_unknown { Others::Ignored } else { Others::Refused };
-        let layout = Arc::new(plan.layout_by_name(JSON));
+        let layout = Arc::new(plan.layout_by_name(JSON, true));
         Ok(RowReader { schema: schema.clone(), options, columns, plan, layout, names })
     }
 
@@ -168,7 +168,7 @@ impl RowReader {
         let plan = Plan { by_row: true, ..Plan::of_schema(&sample, &self.options, &self.schema)? };
         let mut slices = Vec::new();
         for batch in batches {
-            let layout = Arc::new(plan.layout(ARROW, &names(batch), "schema")?);
+            let layout = Arc::new(plan.layout(ARROW, &names(batch), "schema", true)?);
             let wanted: Vec<usize> = (0..batch.num_columns()).filter(|i| layout.slots[*i].is_some()).collect();
             let batch = batch.project(&wanted).map_err(|e| Error::Schema(e.to_string()))?;
             let starts = (0..batch.num_rows()).step_by(ROWS);

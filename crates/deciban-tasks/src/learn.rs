@@ -13,6 +13,7 @@ use crate::comparison;
 use crate::crossed::Crossed;
 use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
+use crate::unlabelled;
 
 /// What is to be learned.
 #[derive(Clone, Debug)]
@@ -104,7 +105,9 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
             match kind != LEAST_SQUARES && learner.needs_rows(&statistics)? {
                 true => {
                     input.settle()?;
-                    (learner.learn(input).map(Model::Generative)?, None, weight, remarks)
+                    let model = learner.learn(input).map(Model::Generative)?;
+                    let helps = unlabelled::check(request, kind, &statistics.summary().rows(), input)?;
+                    (model, None, weight, remarks.into_iter().chain(helps).collect())
                 }
                 false => (request.fit(kind, &learner, &statistics)?, Some(statistics), weight, remarks),
             }
@@ -202,7 +205,7 @@ impl Learning {
     }
 
     /// How the model is learned from rows whose classes are known.
-    fn candidate(&self, kind: &str, input: &impl Input) -> Result<Candidate> {
+    pub(crate) fn candidate(&self, kind: &str, input: &impl Input) -> Result<Candidate> {
         let (columns, profiles) = (input.columns()?, input.profiles()?);
         let recipe = self.options.recipe(kind, &columns, Seen::Rows(&profiles))?;
         Ok(Candidate { name: kind.into(), kind: kind.into(), recipe })

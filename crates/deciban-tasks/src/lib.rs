@@ -28,6 +28,7 @@ mod sample;
 pub mod scored;
 mod source;
 pub mod table;
+mod unlabelled;
 
 pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};

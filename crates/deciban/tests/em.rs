@@ -6,7 +6,7 @@ use deciban::explain::{Order, explain};
 use deciban::family::AnyDensity;
 use deciban::family::AnyFamily;
 use deciban::family::categorical::Categorical;
-use deciban::family::gaussian::{Gaussian, Structure};
+use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use deciban::learn::{Block, Classifier, Count, Generative, GenerativeModel, Learner, Model};
 use deciban::numerics::{Matrix, Random};
 use deciban::transform::Step;
@@ -442,4 +442,23 @@ fn missing_cells_of_standardised_columns_know_no_units() {
         let llr = |row: &[f64]| row[1] - row[0];
         assert!((llr(a.row(i)) - llr(b.row(i))).abs() < 1e-6, "{} {}", llr(a.row(i)), llr(b.row(i)));
     }
+}
+
+#[test]
+fn a_column_without_a_cell_in_a_class_is_named_by_every_structure() {
+    let mut random = Random::new(8);
+    let mut table = gaussians(60, &mut random);
+    (0..60).filter(|i| table.classes[*i] == 1).for_each(|i| table.columns[2][i] = f64::NAN);
+    for (name, covariance) in Structure::ALL {
+        for shrinkage in [Strength::Fixed(0.0), Strength::Fixed(0.5)] {
+            let family = Gaussian { covariance, shrinkage, ..Gaussian::default() };
+            let error = learner(&table, family).learn(&table.memory()).unwrap_err().to_string();
+            assert!(error.contains("`x2` has no cell in class `b`") && error.contains("ignore"), "{name}: {error}");
+            // What it advises works.
+            assert!(!error.contains("covariance"), "{name}: {error}");
+        }
+    }
+    // Parameters that are integrated out have their prior: such a column says next to nothing there.
+    let family = Gaussian { covariance: Structure::Diagonal, estimator: Estimator::Bayes, ..Gaussian::default() };
+    assert!(learner(&table, family).learn(&table.memory()).is_ok());
 }

@@ -49,9 +49,10 @@ impl ColumnArgs {
         self.open_with(paths, read, Options::default())
     }
 
-    /// The same, with rows that lack their class.
-    pub fn open_unlabelled(&self, paths: &[String], read: &ReadArgs) -> Result<Files> {
-        self.open_with(paths, read, Options { unlabelled: true, ..Options::default() })
+    /// The same, with rows that lack their class, and files of such rows.
+    pub fn open_unlabelled(&self, paths: &[String], read: &ReadArgs, unlabelled_files: &[String]) -> Result<Files> {
+        let unlabelled_files = unlabelled_files.to_vec();
+        self.open_with(paths, read, Options { unlabelled: true, unlabelled_files, ..Options::default() })
     }
 
     /// The same, with a column of folds or groups.
@@ -69,7 +70,8 @@ impl ColumnArgs {
             }
             return Err(Error::parameter("target", message));
         }
-        Files::open(paths, Options { fold: with.fold, unlabelled: with.unlabelled, ..self.options(read)? })
+        let Options { fold, unlabelled, unlabelled_files, .. } = with;
+        Files::open(paths, Options { fold, unlabelled, unlabelled_files, ..self.options(read)? })
     }
 
     fn options(&self, read: &ReadArgs) -> Result<Options> {

@@ -31,6 +31,7 @@ use crate::progress::Progress;
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
+  deciban fit few.csv --target diagnosis --model gaussian --unlabelled many.csv -o cancer.deciban
   deciban fit cancer.csv --target diagnosis --model naive-bayes --calibrate pav -o cancer.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban
   deciban fit january.csv --target diagnosis --model naive-bayes --keep-statistics -o m.deciban")]
@@ -60,6 +61,9 @@ pub struct Fit {
     /// Keep the statistics of the rows in the model file, so that `update` and `forget` can change the model
     #[arg(long)]
     keep_statistics: bool,
+    /// Learn from the rows of this table too, which have no label; --unlabelled-weight is 1 by default then
+    #[arg(long, value_name = "FILE")]
+    unlabelled: Vec<String>,
     /// Print what was learned as JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +85,7 @@ impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         self.output.iter().try_for_each(|output| output.check(&self.data))?;
-        let request = Learning {
+        let mut request = Learning {
             model: self.model.clone(),
             options: self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))),
             prior: self.prior.clone(),
@@ -90,6 +94,9 @@ impl Fit {
             memory: self.memory.unwrap_or(512) << 20,
             sort_classes: self.columns.sorts_classes(&self.read),
         };
+        if !self.unlabelled.is_empty() && request.options.unlabelled_weight == 0.0 {
+            request.options.unlabelled_weight = 1.0;
+        }
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
@@ -97,7 +104,7 @@ impl Fit {
                     check_keeps(&request)?;
                 }
                 let mut files = match request.options.unlabelled_weight > 0.0 {
-                    true => self.columns.open_unlabelled(&self.data, &self.read)?,
+                    true => self.columns.open_unlabelled(&self.data, &self.read, &self.unlabelled)?,
                     false => self.columns.open(&self.data, &self.read)?,
                 };
                 let _progress = Progress::watch(&mut files, "learning");

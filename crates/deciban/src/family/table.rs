@@ -16,8 +16,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{
-    Unseen, check_pseudo_count, difference, level_name, levels_in, nothing_to_estimate, refuse_unseen, renumbered,
-    weights,
+    Unseen, check_pseudo_count, difference, level_name, levels_in, refuse_unseen, renumbered, weights,
 };
 use super::{Density, Family, Names, Parameters};
 use crate::data::{Cells, Column, MISSING, Tile, Value};
@@ -530,7 +529,11 @@ impl Family for Table {
         for (c, class) in classes.iter().enumerate() {
             let cells = class.cells();
             if cells.iter().map(|cell| cell.1).sum::<f64>() + self.pseudo_count <= 0.0 {
-                return Err(nothing_to_estimate(&names.columns.join("`, `"), &names.classes[c]));
+                return Err(Error::Classes(format!(
+                    "class `{}` has no row with a cell in each column of the table: give §pseudo_count above 0, or leave \
+                     columns out with §ignore",
+                    names.classes[c]
+                )));
             }
             for (codes, n) in cells {
                 counts.entry(index(&codes)).or_insert_with(|| vec![0.0; k])[c] = n;
@@ -606,7 +609,7 @@ mod tests {
         assert!(score(&density, &[&[0, 4]]).unwrap_err().to_string().contains("column `c0`, row 2"));
         let ml = Table { pseudo_count: 0.0, ..strict };
         let nothing = observe(&ml, &[&[MISSING]], None).unwrap();
-        assert!(ml.fit(&[&nothing], names(&["x"], &[1])).unwrap_err().to_string().contains("class `k0` has no cell"));
+        assert!(ml.fit(&[&nothing], names(&["x"], &[1])).unwrap_err().to_string().contains("class `k0` has no row"));
     }
 
     #[test]

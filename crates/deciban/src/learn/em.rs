@@ -211,6 +211,12 @@ impl Climb<'_> {
             None => (learner.iterations, learner.tolerance.unwrap_or(usual)),
         };
         let mut state = self.begin(count, held)?;
+        if learner.unlabelled > 0.0 {
+            // Labelled rows may lack words and levels that the others have. A model that does not know a word scores
+            // it by nothing, so likelihoods compare from the first model of all rows on.
+            let expected = engine.run(&state.pass(learner.unlabelled, held))?;
+            state = state.next(schema, &expected.groups)?;
+        }
         let mut before: Option<State> = None;
         // The states since the last leap, and the state to go on from if a leap leads down.
         let (mut steps, mut fallback): (Vec<State>, Option<State>) = (Vec::new(), None);

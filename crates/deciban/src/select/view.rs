@@ -63,10 +63,11 @@ impl View {
             false if drawn(row) < self.share => code(class),
             _ => MISSING,
         };
-        let labels: Vec<u32> = labels.iter().zip(&folds).enumerate().map(seen).collect();
-        // What looks at rows without their labels sees them without weight.
+        let given = labels;
+        let labels: Vec<u32> = given.iter().zip(&folds).enumerate().map(seen).collect();
+        // What looks at rows without their labels sees them without weight; rows that never had a label stay.
         let weight = |row: usize| match (labels[row], batch.row_weights()) {
-            (MISSING, _) => 0.0,
+            (MISSING, _) if given[row] != MISSING => 0.0,
             (_, Some(weights)) => weights[row],
             (_, None) => 1.0,
         };

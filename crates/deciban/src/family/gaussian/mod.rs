@@ -466,6 +466,12 @@ impl Family for Gaussian {
 
     fn fit(&self, classes: &[&GaussianStatistic], names: Names<'_>) -> Result<GaussianDensity> {
         self.check()?;
+        for (statistic, class) in classes.iter().zip(names.classes) {
+            // With its parameters integrated out, such a column has the prior's mean and a wide density.
+            if let (GaussianStatistic::Columns(columns), true) = (statistic, self.estimator != Estimator::Bayes) {
+                statistic::check_cells(columns, class, names.columns)?;
+            }
+        }
         let Mapped { chain, names: columns, moments, reference } = self.mapped(classes, names)?;
         let names = Names { columns: &columns, ..names };
         if self.estimator == Estimator::Bayes {

@@ -104,13 +104,7 @@ impl GaussianStatistic {
         let GaussianStatistic::Gapped { whole, .. } = self else { return Ok(None) };
         let columns = self.columns()?;
         let d = columns.width();
-        if let Some(j) = (0..d).find(|&j| columns.weight()[j] <= 0.0) {
-            return Err(Error::Schema(format!(
-                "column `{0}` has no cell in class `{class}`: leave the column out with §ignore='{0}', \
-                 or give §covariance=diagonal",
-                names[j]
-            )));
-        }
+        check_cells(&columns, class, names)?;
         let weight = columns.weight().iter().copied().fold(0.0, f64::max);
         let variance = |j: usize| columns.scatter()[j] / columns.weight()[j];
         let root = |j: usize| whole.scatter()[(j, j)].sqrt();
@@ -126,6 +120,19 @@ impl GaussianStatistic {
         });
         let rows = whole.rows().max(weight);
         Moments::from_parts(rows, weight, columns.mean().to_vec(), scatter).map(|m| Some(GaussianStatistic::Full(m)))
+    }
+}
+
+/// A column without any cell in a class has no mean there, whatever is shared or shrunk.
+pub(super) fn check_cells(columns: &ColumnMoments, class: &str, names: &[String]) -> Result<()> {
+    match columns.weight().iter().position(|weight| *weight <= 0.0) {
+        // A class without rows is told of elsewhere.
+        Some(j) if columns.weight().iter().any(|weight| *weight > 0.0) => Err(Error::Schema(format!(
+            "column `{0}` has no cell in class `{class}`: leave the column out with §ignore='{0}', or leave out the \
+             rows of that class",
+            names[j]
+        ))),
+        _ => Ok(()),
     }
 }
 
