@@ -12,6 +12,7 @@ mod errors;
 mod judge;
 mod labels;
 mod logistic;
+mod missing;
 mod model;
 mod score;
 mod statistics;
@@ -37,6 +38,8 @@ mod _core {
     use super::labels::encode_integers;
     #[pymodule_export]
     use super::logistic::fit_logistic;
+    #[pymodule_export]
+    use super::missing::{impute, next_measurement};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

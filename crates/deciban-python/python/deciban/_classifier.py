@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 
-from . import _application, _columns, _core, _frame, _labels, _options, _progress
+from . import _application, _columns, _core, _fill, _frame, _labels, _options, _progress
 from ._estimator import Estimator, NotFittedError, available_if, not_fitted
-from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Line, Report
+from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Line, NextMeasurement, Report, Worth
 from ._statistics import Statistics
 
 __all__ = ["Classifier", "NotFittedError"]
@@ -760,6 +760,95 @@ class Classifier(Estimator):
             Ledger(row, label(of), label(over), posterior, prior, [Line(*told) for told in features], missing, total, text.rstrip())
             for row, of, over, posterior, prior, features, missing, total, text in rows
         ]
+
+    def impute(self, X, y=None, how="mean", seed=0, prior=None):
+        """Fills missing cells by a generative model.
+
+        A cell is filled given the other cells of its row, and given the class of the row where that is known;
+        otherwise the classes count by their posterior probability.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        y : array-like, optional
+            The class of each row, None or NaN where it is not known.
+        how : {"mean", "draw"}, default "mean"
+            Numbers by their mean and categories by their most probable level, or both by a draw, which keeps the
+            spread of the columns.
+        seed : int, default 0
+            The seed of draws.
+        prior : {"empirical", "uniform"}, array-like, dict or Series, optional
+            The prior of rows without a class; by default that of the constructor.
+
+        Returns
+        -------
+        A table of the same kind as X, with the same columns and rows. Cells that were there stay as they are.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> x = [[0.0, 0.1], [1.0, 1.9], [2.0, 4.0], [10.0, 20.1], [11.0, 21.9], [12.0, 24.0]]
+        >>> model = Classifier("gaussian").fit(x, list("aaabbb"))
+        >>> [[round(cell, 3) for cell in row] for row in model.impute([[1.5, None], [11.5, None]])]
+        [[1.5, 2.975], [11.5, 22.975]]
+        """
+        if how not in ("mean", "draw"):
+            raise ValueError(f'how: give "mean" or "draw", not {how!r}')
+        model, frame = self._fitted(), _frame.frame(X)
+        if frame.sparse is not None:
+            raise ValueError("a sparse matrix has no missing cells to fill")
+        codes = None if y is None else _labels.codes_if_any(y, self.classes_, frame.rows)
+        table = self._core_table(frame, codes)
+        columns = _core.impute(model, table, self._application(prior), seed if how == "draw" else None, self.n_jobs)
+        names = [name for name, _ in model.columns]
+        places = {name: j for j, name in enumerate(frame.names)} if frame.has_names else None
+        seen = getattr(self, "_seen", None)
+        place = lambda c: places[names[c]] if places else (seen[1][c] if seen else c)  # noqa: E731
+        return _fill.filled(X, frame, {place(c): (rows, numbers or levels) for c, rows, numbers, levels in columns})
+
+    def next_measurement(self, X, prior=None, costs=None, reject=None, measure_costs=None, seed=0):
+        """What to measure next in rows with missing cells.
+
+        Each missing cell is worth what measuring it is expected to lower the Bayes risk by: the expected cost of the
+        best decision, under the prior and the costs. Levels are summed over; numbers are drawn from their conditional
+        density.
+
+        Parameters
+        ----------
+        X
+            The rows, as in `evidence`.
+        prior, costs, reject
+            As in `decide`.
+        measure_costs : dict, optional
+            What measuring columns costs, by name; 1 for columns that are not named.
+        seed : int, default 0
+            The seed of draws.
+
+        Returns
+        -------
+        list of NextMeasurement
+            One for each row, with its missing columns ranked by the reduction of the risk per unit of cost.
+
+        Examples
+        --------
+        >>> from deciban import Classifier
+        >>> rows = {"fever": ["yes", "yes", "no", "no"], "hat": ["yes", "no", "yes", "no"]}
+        >>> model = Classifier("naive-bayes").fit(rows, ["flu", "flu", "well", "well"])
+        >>> first = model.next_measurement({"fever": [None], "hat": [None]})[0]
+        >>> [(worth.column, round(worth.reduction, 3)) for worth in first.measurements]
+        [('fever', 0.25), ('hat', 0.0)]
+        """
+        model, table = self._fitted(), self._known(X)
+        given = [(str(name), float(cost)) for name, cost in (measure_costs or {}).items()]
+        rows = _core.next_measurement(model, table, self._application(prior, costs, reject), given, seed, self.n_jobs)
+        found = []
+        for told, text in rows:
+            row = json.loads(told)
+            worth = [Worth(**of) for of in row["measurements"]]
+            decision = self._labels.get(row["decision"], row["decision"])
+            found.append(NextMeasurement(row["row"], decision, row["risk"], worth, text.rstrip()))
+        return found
 
     def describe(self):
         """The model written out, as ``deciban inspect`` prints it.

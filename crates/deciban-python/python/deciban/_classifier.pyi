@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Report
+from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Report, NextMeasurement
 from ._statistics import Statistics
 
 _Self = TypeVar("_Self", bound="Classifier")
@@ -168,6 +168,18 @@ class Classifier:
     def explain(
         self, X: Any, prior: _Prior | None = None, between: Any = None, order: str = "average"
     ) -> list[Ledger]: ...
+    def impute(
+        self, X: Any, y: Any = None, how: str = "mean", seed: int = 0, prior: _Prior | None = None
+    ) -> Any: ...
+    def next_measurement(
+        self,
+        X: Any,
+        prior: _Prior | None = None,
+        costs: _Costs | None = None,
+        reject: float | None = None,
+        measure_costs: Mapping[str, float] | None = None,
+        seed: int = 0,
+    ) -> list[NextMeasurement]: ...
     def describe(self) -> Description: ...
     def evaluate(
         self,

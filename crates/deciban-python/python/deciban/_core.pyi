@@ -264,6 +264,17 @@ def adapt_prior(
     confidence: float = 0.95,
     n_jobs: int | None = None,
 ) -> tuple[str, str, list[tuple[bool, str]]]: ...
+def impute(
+    model: Model, table: Table, application: str, seed: int | None = None, n_jobs: int | None = None
+) -> list[tuple[int, list[int], list[float], list[str]]]: ...
+def next_measurement(
+    model: Model,
+    table: Table,
+    application: str,
+    measure_costs: Sequence[tuple[str, float]],
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> list[tuple[str, str]]: ...
 def decide(evidence: _Floats, prior: Sequence[float], costs: Sequence[Sequence[float]]) -> tuple[_Floats, _Floats]: ...
 def reliability(
     probabilities: Sequence[float], events: Sequence[bool], bins: int, weights: Sequence[float] | None = None

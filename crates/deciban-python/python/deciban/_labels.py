@@ -86,6 +86,16 @@ def codes_among(y, classes: np.ndarray, rows: int) -> np.ndarray:
     return np.fromiter((places[label] for label in y), dtype=np.uint32, count=rows)
 
 
+def codes_if_any(y, classes: np.ndarray, rows: int) -> np.ndarray:
+    """Codes of labels, of which some may be missing."""
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    y = column_of(y, rows).tolist()
+    strange = next(((row, label) for row, label in enumerate(y) if label not in places and not is_missing(label)), None)
+    if strange is not None:
+        raise ValueError(f"y: row {strange[0]} has the label {strange[1]!r}, and the model knows {classes.tolist()[:20]}")
+    return np.fromiter((places.get(label, _core.MISSING) for label in y), dtype=np.uint32, count=rows)
+
+
 def labels(y, rows: int) -> tuple[np.ndarray, dict]:
     """Codes of labels, and the labels by their names in ascending order; None and NaN are rows without one."""
     y = column_of(y, rows)

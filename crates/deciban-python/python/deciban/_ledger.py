@@ -124,6 +124,54 @@ class Evaluation:
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
+class Worth(NamedTuple):
+    """What measuring a missing cell is worth: by how much it is expected to lower the Bayes risk, what it costs, the
+    quotient of both, the probability that another decision becomes the best one, and whether the expectation is a sum
+    over levels or bins, and not a mean over draws."""
+
+    column: str
+    reduction: float
+    cost: float
+    per_cost: float
+    changes: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class NextMeasurement:
+    """What to measure next in a row with missing cells. `str` gives a table, `to_frame` a data frame of pandas.
+
+    Attributes
+    ----------
+    row : int
+        The number of the row, from 0.
+    decision : label
+        What is decided now.
+    risk : float
+        What that is expected to cost: the Bayes risk.
+    measurements : list of Worth
+        The columns whose cell is missing, those most worth their cost first.
+    """
+
+    row: int
+    decision: Any
+    risk: float
+    measurements: list[Worth]
+    _text: str = field(repr=False, compare=False)
+
+    def __str__(self):
+        return self._text
+
+    def to_frame(self):
+        """A data frame of pandas, with a row for each missing cell."""
+        from pandas import DataFrame
+
+        return DataFrame(self.measurements, columns=list(Worth._fields))
+
+    def _repr_html_(self):
+        return f"<pre>{html.escape(self._text)}</pre>"
+
+
 class AdaptedPrior(dict):
     """How common the classes are among rows: probabilities by label, to be given as `prior`. `str` gives a table.
 

@@ -29,6 +29,23 @@ class Evaluation:
     def __getitem__(self, name: str) -> float: ...
     def to_frame(self) -> Any: ...
 
+class Worth(NamedTuple):
+    column: str
+    reduction: float
+    cost: float
+    per_cost: float
+    changes: float
+    exact: bool
+
+@dataclass(frozen=True)
+class NextMeasurement:
+    row: int
+    decision: Any
+    risk: float
+    measurements: list[Worth]
+    _text: str
+    def to_frame(self) -> Any: ...
+
 class AdaptedPrior(dict[Any, float]):
     shares: dict[Any, float]
     intervals: dict[Any, tuple[float, float]]
