@@ -15,6 +15,9 @@ use crate::table::number;
 /// At most so many folds: each is another run of expectation–maximisation over all rows.
 const FOLDS: usize = 5;
 
+/// At most so many steps in each: a model that is led astray is worse long before it comes to its end.
+const STEPS: usize = 60;
+
 /// What a person should know about the rows without a label, if the model has learned from some; `rows` are the
 /// labelled rows of each class. The rows can be read again, and their classes are known.
 pub fn check(request: &Learning, kind: &str, rows: &[f64], input: &impl Input) -> Result<Vec<Remark>> {
@@ -27,9 +30,11 @@ pub fn check(request: &Learning, kind: &str, rows: &[f64], input: &impl Input) -
         return Ok(vec![Remark::note(why)]);
     }
     let folds = Folds::stratified(input, FOLDS.min(fewest as usize), request.options.seed)?;
-    let without = Options { unlabelled_weight: 0.0, ..request.options.clone() };
-    let without = Learning { options: without, ..request.clone() };
-    let candidates = [request.candidate(kind, input)?, without.candidate(kind, input)?];
+    let iterations = Some(request.options.iterations.map_or(STEPS, |most| most.min(STEPS)));
+    let with = Options { iterations, ..request.options.clone() };
+    let without = Options { unlabelled_weight: 0.0, ..with.clone() };
+    let candidate = |options: Options| Learning { options, ..request.clone() }.candidate(kind, input);
+    let candidates = [candidate(with)?, candidate(without)?];
     let Ok(compared) = CrossValidation::new(folds).run(input, &candidates) else {
         return Ok(vec![Remark::note("whether the rows without a label help is not known: no fold could be fitted")]);
     };

@@ -175,7 +175,9 @@ pub fn fit(
         for (held, models) in fits.folds.iter_mut().enumerate() {
             let view = Folded::new(engine, View::without(folds, held, &present[held]));
             match candidate.learn(&view) {
-                Ok(Model::Generative(model)) if model.components().is_single() => {
+                // Blocks that expectation–maximisation found are fitted to statistics of their own: kindred families do
+                // not make them kin.
+                Ok(Model::Generative(model)) if model.convergence().is_none() => {
                     let first = models.blocks.len();
                     models.blocks.extend(model.blocks().iter().cloned());
                     models.candidates[c] = Scorer::Blocks((first..models.blocks.len()).collect());
