@@ -69,7 +69,7 @@ def test_pandas_keeps_its_index_and_types(mixed):
 
 def test_other_tables_stay_what_they_are(mixed):
     expected = mixed.impute(gaps())
-    columns = {name: gaps()[name].where(gaps()[name].notna(), None).tolist() for name in gaps()}
+    columns = {name: [None if pd.isna(cell) else cell for cell in gaps()[name]] for name in gaps()}
     of_columns = mixed.impute(columns)
     assert type(of_columns) is dict and of_columns["colour"] == expected["colour"].tolist()
     assert of_columns["x"] == pytest.approx(expected["x"].tolist())
