@@ -385,14 +385,19 @@ fn every_name_is_what_fit_takes() {
             ..Options::default()
         };
         let mut files = Files::open(&[path], options).unwrap();
-        files.settle().unwrap();
-        let candidates = grid::candidates(&files, &[]).unwrap();
+        let rows = files.settle().unwrap().rows;
+        let mut candidates = grid::candidates(&files, &[], grid::Effort::Normal, rows).unwrap();
+        assert!(grid::settle(&mut candidates, &files, (4, 3)).unwrap().is_empty());
         let folds = Folds::stratified(&files, 4, 3).unwrap();
-        let comparison = CrossValidation::new(folds).calibrated(3).run(&files, &candidates).unwrap();
+        let comparison = CrossValidation::new(folds).calibrated(2).run(&files, &candidates).unwrap();
         let log_loss = |model: &Model| evaluate(model, &files, &Evaluating::default()).unwrap().evaluation.log_loss();
         let mut seen = 0;
         for outcome in comparison.ranked() {
             assert!(names.contains(&outcome.name), "{} is not among {names:?}", outcome.name);
+            if !outcome.members().is_empty() {
+                seen += 1;
+                continue; // A fusion is what a search makes: no options name it.
+            }
             let flags: Vec<&str> = outcome.name.split(' ').collect();
             let fit = [&["fit", table, "-t", "Type", "-o", "again.deciban", "--model"], &flags[..], kinds].concat();
             folder.ok(&fit);

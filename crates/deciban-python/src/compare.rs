@@ -5,6 +5,7 @@ use std::sync::Arc;
 use deciban::data::Schema;
 use deciban::engine::{Memory, Watch};
 use deciban::learn::Classifier;
+use deciban::select::grid::Effort;
 use deciban::{Result, Wording};
 use deciban_data::{Files, Options, Target};
 use deciban_tasks::comparison::{Compared, Comparing, FoldRule, Judged, Judgement, MEASURES, compare};
@@ -30,20 +31,23 @@ pub struct Comparison {
     rows: Rows,
 }
 
-/// What is compared: kinds of models, measure, number of folds, "stratified", "group" or "fold", seed, application.
-type How = (Vec<String>, String, String, String, u64, String);
+/// What is compared: kinds of models, measure, effort, number of folds, "stratified", "group" or "fold", seed, application.
+type How = (Vec<String>, String, String, String, String, u64, String);
 
-fn request((models, by, folds, rule, seed, application): How) -> PyResult<Comparing> {
+fn request((models, by, effort, folds, rule, seed, application): How) -> PyResult<Comparing> {
     let named = MEASURES.iter().find(|(name, _)| *name == by);
     let names = MEASURES.map(|(name, _)| format!("{name:?}")).join(" or ");
     let by = named.ok_or_else(|| PyValueError::new_err(format!("by: give {names}, not {by:?}")))?.1;
+    let named = Effort::ALL.iter().find(|(name, _)| *name == effort);
+    let names = Effort::ALL.map(|(name, _)| format!("{name:?}")).join(", ");
+    let effort = named.ok_or_else(|| PyValueError::new_err(format!("effort: give one of {names}, not {effort:?}")))?.1;
     let folds = folds.parse().map_err(|message: String| PyValueError::new_err(format!("folds: {message}")))?;
     let rule = match rule.as_str() {
         "group" => FoldRule::Grouped,
         "fold" => FoldRule::Given,
         _ => FoldRule::Stratified,
     };
-    Ok(Comparing { models, by, folds, rule, seed, application: parsed(&application)? })
+    Ok(Comparing { models, by, effort, folds, rule, seed, application: parsed(&application)? })
 }
 
 #[pymethods]

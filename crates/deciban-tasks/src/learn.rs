@@ -2,10 +2,10 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::learn::options::{ADDITIVE, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
+use deciban::learn::options::{ADDITIVE, FUSED, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
 use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Options, Seen, Statistics};
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, Comparison, CrossValidation, Folds, grid};
+use deciban::select::{Candidate, Comparison, CrossValidation, Folds};
 use deciban::{Error, Result};
 
 use crate::application::PriorChoice;
@@ -65,9 +65,6 @@ pub struct Learned {
     /// What a person should know.
     pub remarks: Vec<Remark>,
 }
-
-/// More rows than this are too many for a search to try models that need many passes.
-const MOST_ITERATED: f64 = 2e5;
 
 /// Learns from rows.
 ///
@@ -216,31 +213,17 @@ impl Learning {
         let mut remarks = Look::new(input)?.remarks(&[]);
         let Counted { rows, weight } = input.settle()?;
         remarks.extend(Remark::warnings(input.warnings()));
-        let schema = input.schema()?;
-        let mut candidates = grid::quick(input)?;
-        let mut not_tried: Vec<(String, String)> =
-            grid::left_out(input)?.into_iter().map(|(kind, why)| (kind.to_string(), why)).collect();
-        not_tried.extend(grid::keep_quick(&mut candidates, rows, schema.classes().len()));
-        remarks.extend(comparison::not_tried(&not_tried));
-        if rows > MOST_ITERATED {
-            candidates.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
-            remarks.push(Remark::note("the rows are many: models that need more than two passes were not tried"));
-        }
-        let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
+        let drawn = (self.options.search_folds(comparison::default_folds(rows))?, self.options.seed);
+        let candidates = comparison::candidates(input, &[], (self.options.effort, rows), drawn, &mut remarks)?;
+        let folds = Folds::stratified(input, drawn.0, drawn.1)?;
         // A calibration that is asked for is put on what wins without one.
-        let calibrated = if self.calibrate.is_some() { 0 } else { 2 };
+        let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
         let mut compared = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
         let model = self.with_prior(compared.refit_best(&candidates, input)?.with_profiles(input)?, weight)?;
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();
-        let mut learned = Learned {
-            model,
-            kind: candidate.kind.clone(),
-            statistics: None,
-            comparison: Some(compared),
-            crossed: None,
-            remarks,
-        };
+        let kind = if best.members().is_empty() { candidate.kind.clone() } else { FUSED.to_string() };
+        let mut learned = Learned { model, kind, statistics: None, comparison: Some(compared), crossed: None, remarks };
         if let Some(method) = self.calibrate {
             self.calibrate(&mut learned, candidate, method, input)?;
         }

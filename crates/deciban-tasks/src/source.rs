@@ -168,7 +168,11 @@ impl Kept {
 
     /// What the model was fitted from, or an error that says how to keep it.
     pub fn source(&self) -> Result<&Source> {
+        const FUSED: &str = "it is fused from several models, and their weights are learned from rows: fit it anew with \
+                             all rows, or fit one generative model with";
         let why = match &self.model {
+            Model::Fused(_) => FUSED,
+            Model::Calibrated(model) if matches!(model.model(), Model::Fused(_)) => FUSED,
             Model::Calibrated(_) => "its calibration is learned from rows: fit without §calibrate, and with",
             Model::Generative(_) | Model::LeastSquares(_) => "fit it with",
             _ => "it is learned from rows, not from statistics: fit a generative model with",

@@ -49,7 +49,7 @@ fn two_classes_agree_with_references() {
         let weights = case["weights"].as_array().map(|_| numbers(&case["weights"]));
         let prior = Prior::new(&numbers(&case["prior"])).unwrap();
         let fit = |method: Method| {
-            let calibrator = Calibrator { method, prior: Some(prior.clone()), pseudo_count: None };
+            let calibrator = Calibrator { method, prior: Some(prior.clone()), pseudo_count: None, bounded: false };
             calibrator.fit(&of_llr(&llr), &y, weights.as_deref(), &names(2)).unwrap()
         };
 

@@ -401,7 +401,7 @@ fn calibration_is_spread_over_the_lines() {
     let table = Mixed::new(false);
     let columns = table.schema.columns().to_vec();
     let inner = table.learn(vec![Block::new(vec![0, 1], &columns, AnyFamily::Gaussian(Gaussian::default()))]);
-    let line = Affine { scale: 0.6, bias: vec![0.1, -0.3, 0.2] };
+    let line = Affine { bound: 0.0, scale: 0.6, bias: vec![0.1, -0.3, 0.2] };
     let model = Model::Calibrated(CalibratedModel::new(inner.clone(), Calibration::Affine(line)).unwrap());
     let explained = adds_up(&model, &table.batch(), "calibrated");
     let plain = explain(&inner, &table.batch(), Order::Average).unwrap();

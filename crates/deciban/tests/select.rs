@@ -14,6 +14,7 @@ use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBaye
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic};
 use deciban::posterior::Prior;
+use deciban::select::grid::Effort;
 use deciban::select::{Candidate, CrossValidation, Folds, Likelihoods, Sums, grid};
 use deciban::transform::{Binning, Step};
 
@@ -615,20 +616,20 @@ fn candidates_suit_the_columns() {
     }
     let column = |name: &str, kind| Column { name: name.into(), kind, levels: vec!["u".into(), "v".into()] };
     let names = |columns: &[Column]| {
-        let all = grid::candidates(&Columns(columns.to_vec()), &[]).unwrap();
+        let all = grid::candidates(&Columns(columns.to_vec()), &[], Effort::Normal, 100.0).unwrap();
         let first = |c: &Candidate| c.name.split(' ').next().unwrap().trim_end_matches(',').to_string();
         let mut kinds: Vec<String> = all.iter().map(first).collect();
         kinds.dedup();
         kinds
     };
     let numbers = names(&[Column::number("x"), Column::number("y")]);
-    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "a1de", "logistic", "least-squares"]);
-    assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "a1de", "logistic"]);
+    assert_eq!(numbers, ["gaussian", "naive-bayes", "table", "tree", "a1de", "logistic", "additive", "least-squares"]);
+    assert_eq!(names(&[column("c", Kind::Category)]), ["naive-bayes", "table", "tree", "a1de", "logistic", "additive"]);
     assert_eq!(names(&[column("t", Kind::Text)]), ["naive-bayes", "bernoulli", "multinomial", "logistic"]);
     let text = Columns(vec![column("t", Kind::Text)]);
-    let error = grid::candidates(&text, &["gaussain".into()]).unwrap_err().to_string();
+    let error = grid::candidates(&text, &["gaussain".into()], Effort::Normal, 100.0).unwrap_err().to_string();
     assert!(error.contains("there is no model `gaussain`: there are gaussian, naive-bayes"), "{error}");
-    assert!(grid::candidates(&text, &["gaussian".into()]).is_err());
+    assert!(grid::candidates(&text, &["gaussian".into()], Effort::Normal, 100.0).is_err());
     // A search tries a linear model of texts while its weights are not too many, and says so where they are.
     let with_words = |words: usize| {
         let levels = (0..words).map(|w| w.to_string()).collect();
@@ -642,11 +643,14 @@ fn candidates_suit_the_columns() {
     assert!(*kind == "logistic" && why.contains("100000 words of `t` and 3 classes"), "{why}");
     // Of very many rows and classes, too.
     let numbers = Columns(vec![Column::number("x")]);
-    let mut all = grid::candidates(&numbers, &[]).unwrap();
+    let mut all = grid::candidates(&numbers, &[], Effort::Normal, 1e6).unwrap();
     let before = all.len();
-    assert!(grid::keep_quick(&mut all, 1e6, 3).is_empty() && all.len() == before);
-    let kinds: Vec<String> = grid::keep_quick(&mut all, 1e6, 1000).into_iter().map(|(kind, _)| kind).collect();
-    assert!(kinds == ["logistic"] && !all.is_empty() && all.iter().all(|c| c.kind != "logistic"));
+    assert!(grid::keep_quick(&mut all, (1e6, 1, 3), Effort::Normal).is_empty() && all.len() == before);
+    let kept = grid::keep_quick(&mut all.clone(), (1e6, 1, 1000), Effort::Thorough);
+    assert!(kept.iter().all(|(kind, _)| kind != "logistic"), "{kept:?}");
+    let gone = grid::keep_quick(&mut all, (1e6, 1, 1000), Effort::Normal);
+    let kinds: Vec<String> = gone.into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds == ["logistic", "additive"] && !all.is_empty() && all.iter().all(|c| c.kind != "logistic"));
 }
 
 /// The line that every candidate is measured against: class shares of the other folds, and nothing else.

@@ -82,7 +82,8 @@ impl Calibrate {
         let score = |x: &Batch<'_>| model.evidence(x);
         let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, score, None)?;
         let prior = self.prior.resolve(&schema, model.prior(), model.empirical())?;
-        let calibrator = Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count };
+        let calibrator =
+            Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count, bounded: false };
         let count = collected.evaluation.rows();
         let (map, [before, after, least]) = match &collected.rows {
             Some(rows) => {

@@ -8,7 +8,8 @@ use clap::builder::PossibleValuesParser;
 use deciban::calibrate::Method;
 use deciban::file::Archive;
 use deciban::learn::options::MODELS;
-use deciban::learn::{Classifier, Model, Statistics};
+use deciban::learn::{Classifier, Model, Options, Statistics};
+use deciban::select::grid::Effort;
 use deciban::{Error, Result};
 use deciban_tasks::{
     Kept, Learned, Learning, PriorChoice, Source, check_keeps, comparison, describe, learn, learn_from_statistics,
@@ -23,6 +24,7 @@ use crate::progress::Progress;
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban fit wine.csv --target Type -o wine.deciban
+  deciban fit wine.csv --target Type --effort quick -o wine.deciban
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
   deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
   deciban fit adult.csv --target income --model additive -o adult.deciban
@@ -39,9 +41,13 @@ pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
-    /// The kind of model; auto compares a few by cross-validation, unless options of one are given
+    /// The kind of model; auto compares all that fit the columns by cross-validation, and takes the best or
+    /// several fused, unless options of one are given
     #[arg(long, value_parser = models(), default_value = "auto")]
     model: String,
+    /// How much work the search among models may take: quick, normal or thorough
+    #[arg(long, value_parser = one_of(&Effort::ALL), default_value = "normal")]
+    effort: Effort,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
     output: Option<Destination>,
@@ -87,7 +93,10 @@ impl Fit {
         self.output.iter().try_for_each(|output| output.check(&self.data))?;
         let mut request = Learning {
             model: self.model.clone(),
-            options: self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))),
+            options: Options {
+                effort: self.effort,
+                ..self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?)))
+            },
             prior: self.prior.clone(),
             prior_pseudo_count: self.prior_pseudo_count,
             calibrate: self.calibrate,
@@ -119,12 +128,13 @@ impl Fit {
         tell(&learned.remarks);
         if let Some(comparison) = &learned.comparison {
             tell(&comparison::remarks(comparison));
-            note!("{}", flags(&comparison::to_text(comparison, None, false)));
+            note!("{}", flags(&comparison::to_text(comparison, Some(SHOWN), false)));
         }
         match self.json {
             true => say!("{:#}", report(&learned, seconds)?),
             false => {
                 self.tell(&learned.model, seconds)?;
+                learned.comparison.iter().for_each(|found| note!("{}", flags(&comparison::why(found))));
                 learned.crossed.iter().for_each(|crossed| note!("{}", crossed.text()));
             }
         }
@@ -146,6 +156,9 @@ impl Fit {
     }
 }
 
+/// Candidates of a search that are shown.
+const SHOWN: usize = 10;
+
 /// What was learned, for programs.
 fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
     let model = &learned.model;
@@ -164,6 +177,10 @@ fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
         }
         Model::Logistic(model) => report["fit"] = json!(model.fit()),
         Model::Additive(model) => report["fit"] = json!(model.fit()),
+        Model::Fused(model) => {
+            let member = |m: &deciban::fuse::Member| json!({ "name": m.name, "weight": m.weight });
+            report["members"] = model.members().iter().map(member).collect();
+        }
         Model::Calibrated(_) => {}
         Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
         Model::LeastSquares(model) => report["r2"] = json!(model.explained()),
@@ -177,6 +194,7 @@ fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
     };
     if let Some(comparison) = &learned.comparison {
         report["chosen"] = json!(comparison.ranked()[0].name);
+        report["why"] = json!(comparison::why(comparison));
         report["compared"] = comparison::to_json(comparison)?;
     }
     Ok(report)

@@ -42,9 +42,9 @@ class Classifier(Estimator):
     Parameters
     ----------
     model : str, default "auto"
-        "auto" compares a few models by cross-validation and learns the best. Otherwise one of "gaussian",
-        "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "logistic", "probit", "cloglog", "additive",
-        "noisy-or", "least-squares".
+        "auto" compares all models that fit the columns by cross-validation, and learns the best, or several fused.
+        Otherwise one of "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "logistic",
+        "probit", "cloglog", "additive", "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
         classes that it does not name share the rest as in the training data.
@@ -91,8 +91,10 @@ class Classifier(Estimator):
         How much a row without a label (None or NaN in `y`) counts; 0, the default, leaves such rows out.
     iterations : int, optional
         The most steps of expectation–maximisation; 300 by default.
+    effort : {"quick", "normal", "thorough"}, optional
+        How much work the search of model="auto" may take; "normal" by default.
     folds : int, optional
-        The number of folds by which "auto" is settled; 5 by default.
+        The number of folds by which "auto" is settled; 5 by default, and 3 for a search among more than 2,000 rows.
     seed : int, optional
         The seed of everything random; 0 by default.
     pseudo_count : float, optional
@@ -194,6 +196,7 @@ class Classifier(Estimator):
         components=None,
         unlabelled_weight=None,
         iterations=None,
+        effort=None,
         folds=None,
         seed=None,
         pseudo_count=None,
@@ -246,6 +249,7 @@ class Classifier(Estimator):
         self.components = components
         self.unlabelled_weight = unlabelled_weight
         self.iterations = iterations
+        self.effort = effort
         self.folds = folds
         self.seed = seed
         self.pseudo_count = pseudo_count

@@ -46,6 +46,7 @@ class Classifier:
     components: int | str | None
     unlabelled_weight: float | None
     iterations: int | None
+    effort: str | None
     folds: int | None
     seed: int | None
     pseudo_count: float | None
@@ -107,6 +108,7 @@ class Classifier:
         components: int | str | None = None,
         unlabelled_weight: float | None = None,
         iterations: int | None = None,
+        effort: str | None = None,
         folds: int | None = None,
         seed: int | None = None,
         pseudo_count: float | None = None,

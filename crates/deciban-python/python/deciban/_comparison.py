@@ -139,7 +139,12 @@ def _cell(value) -> str:
 
 
 def params_of(name: str) -> dict:
-    """The arguments of `Classifier` behind the name of a candidate, which are options of the command line."""
+    """The arguments of `Classifier` behind the name of a candidate, which are options of the command line.
+
+    A fused model is what a search makes: its arguments are those of a search.
+    """
+    if name.startswith("fused "):
+        return {"model": "auto"}
     model, *words = name.split()
     found: dict = {"model": model}
     while words:
@@ -165,7 +170,8 @@ def compare(
     *,
     target=None,
     models=None,
-    folds=10,
+    folds="auto",
+    effort="normal",
     by="log-loss",
     seed=0,
     group=None,
@@ -195,7 +201,7 @@ def compare(
     """Compares models by cross-validation, or fitted models on rows that none of them has seen.
 
     It is ``deciban compare``: every row is scored by models that were fitted without its fold, and models are ranked by
-    log loss. The best three are tried with a calibration, too.
+    log loss. The best of each kind are tried with a calibration, too, and fused.
 
     Parameters
     ----------
@@ -208,8 +214,10 @@ def compare(
     models : str, list or dict, optional
         Kinds of models, such as ``["gaussian", "logistic"]``; by default all that fit the columns. Or fitted
         classifiers, or paths of model files, which are compared as they are: in a list, or in a dictionary by name.
-    folds : int or "leave-one-out", default 10
-        The number of folds, each with its share of every class.
+    folds : int, "auto" or "leave-one-out", default "auto"
+        The number of folds, each with its share of every class; "auto" has 5 up to 2,000 rows and 3 beyond that.
+    effort : {"quick", "normal", "thorough"}, default "normal"
+        How much work the search may take.
     by : {"log-loss", "likelihood"}, default "log-loss"
         What models are ranked by. The likelihood of held-out rows needs no scoring, and has no other figures.
     seed : int, default 0
@@ -264,7 +272,7 @@ def compare(
         X = _without(_frame.frame(X), named) if named else X
     fitted = _fitted(models)
     if fitted is not None:
-        given = {"folds": (folds, 10), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None)}
+        given = {"folds": (folds, "auto"), "effort": (effort, "normal"), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None)}
         given |= {name: (getattr(reader, name), default) for name, default in READING.items()}
         for name, (value, default) in given.items():
             if (value is not None) if default is None else (value != default):
@@ -275,7 +283,7 @@ def compare(
     rule = "group" if group is not None else "fold" if fold is not None else "stratified"
     kinds = [str(name) for name in _labels.listed(models)]
     how = lambda classes: (  # noqa: E731
-        kinds, str(by), str(folds), rule, int(seed), _application.application(classes, prior, costs, reject),
+        kinds, str(by), str(effort), str(folds), rule, int(seed), _application.application(classes, prior, costs, reject),
     )  # fmt: skip
     with _progress.watch(progress, "comparing") as report:
         if paths:

@@ -32,7 +32,8 @@ def compare(
     | Sequence[str | PathLike[str] | Classifier]
     | Mapping[str, str | PathLike[str] | Classifier]
     | None = None,
-    folds: int | str = 10,
+    folds: int | str = "auto",
+    effort: str = "normal",
     by: str = "log-loss",
     seed: int = 0,
     group: ArrayLike | str | None = None,

@@ -192,7 +192,7 @@ def report(
     model: Model, table: Table, application: str, title: str, n_jobs: int | None = None
 ) -> str: ...
 
-_How = tuple[Sequence[str], str, str, str, int, str]
+_How = tuple[Sequence[str], str, str, str, str, int, str]
 
 @final
 class Comparison:

@@ -6,5 +6,6 @@ mod search;
 mod table;
 
 pub use judged::{Judged, Judgement};
+pub(crate) use search::{CALIBRATED, candidates, default_folds};
 pub use search::{Compared, Comparing, FoldCount, FoldRule, Found, MEASURES, Measure, compare};
-pub use table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text};
+pub use table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text, why};

@@ -4,7 +4,8 @@
 use deciban::engine::{Engine, Run};
 use deciban::learn::{Model, Summarise};
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods, grid};
+use deciban::select::grid::{self, Effort};
+use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods};
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
@@ -14,8 +15,49 @@ use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
 use crate::table::Table;
 
-/// How many of the best candidates are also tried with a calibration.
-const CALIBRATED: usize = 3;
+/// How many of the best candidates of each kind are also tried with a calibration.
+pub(crate) const CALIBRATED: usize = 2;
+
+/// More rows than this are too many for a search to try models that need many passes.
+const MOST_ITERATED: f64 = 2e5;
+
+/// Up to so many rows a search has five folds, beyond that three.
+const FEW_ROWS: f64 = 2000.0;
+
+/// How many folds a search has, if nobody says it.
+pub(crate) fn default_folds(rows: f64) -> usize {
+    if rows <= FEW_ROWS { 5 } else { 3 }
+}
+
+/// The candidates of a search, with what they leave open settled; what was not tried and what failed is told.
+pub(crate) fn candidates(
+    input: &impl Input,
+    models: &[String],
+    (effort, rows): (Effort, f64),
+    drawn: (usize, u64),
+    told: &mut Vec<Remark>,
+) -> Result<Vec<Candidate>> {
+    let schema = input.schema()?;
+    let mut all = grid::candidates(input, models, effort, rows)?;
+    // Models that are named are tried, however long they take.
+    if models.is_empty() {
+        let mut skipped: Vec<(String, String)> = Vec::new();
+        if effort != Effort::Thorough {
+            let kinds = grid::left_out(input)?;
+            all.retain(|candidate| kinds.iter().all(|(kind, _)| *kind != candidate.kind));
+            skipped.extend(kinds.into_iter().map(|(kind, why)| (kind.to_string(), why)));
+        }
+        let size = (rows, schema.columns().len(), schema.classes().len());
+        skipped.extend(grid::keep_quick(&mut all, size, effort));
+        told.extend(not_tried(&skipped));
+        if rows > MOST_ITERATED && effort != Effort::Thorough {
+            all.retain(|candidate| candidate.closed_form(schema.columns()).is_some());
+            told.push(Remark::note("the rows are many: models that need more than two passes were not tried"));
+        }
+    }
+    told.extend(left_out(&grid::settle(&mut all, input, drawn)?));
+    Ok(all)
+}
 
 /// What is compared, and how.
 #[derive(Clone, Debug)]
@@ -24,6 +66,8 @@ pub struct Comparing {
     pub models: Vec<String>,
     /// What they are ranked by.
     pub by: Measure,
+    /// How much work it may take.
+    pub effort: Effort,
     /// How many folds there are.
     pub folds: FoldCount,
     /// Which rows are held out together.
@@ -39,7 +83,8 @@ impl Default for Comparing {
         Comparing {
             models: Vec::new(),
             by: Measure::LogLoss,
-            folds: FoldCount::Count(10),
+            folds: FoldCount::Auto,
+            effort: Effort::Normal,
             rule: FoldRule::Stratified,
             seed: 0,
             application: Application::default(),
@@ -62,6 +107,8 @@ pub const MEASURES: [(&str, Measure); 2] = [("log-loss", Measure::LogLoss), ("li
 /// How many folds there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoldCount {
+    /// Five up to 2,000 rows, and three beyond that.
+    Auto,
     /// This many.
     Count(usize),
     /// As many as rows.
@@ -72,9 +119,10 @@ impl std::str::FromStr for FoldCount {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.parse()) {
+            ("auto", _) => Ok(FoldCount::Auto),
             ("leave-one-out", _) => Ok(FoldCount::LeaveOneOut),
             (_, Ok(count @ 2..=1000)) => Ok(FoldCount::Count(count)),
-            _ => Err("give a number from 2 to 1000, or leave-one-out".into()),
+            _ => Err("give a number from 2 to 1000, auto, or leave-one-out".into()),
         }
     }
 }
@@ -130,15 +178,14 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
     let mut told = Look::new(input)?.remarks(&[]);
     let Counted { rows, .. } = input.settle()?;
     told.extend(Remark::warnings(input.warnings()));
-    let mut candidates = grid::candidates(input, &request.models)?;
-    // Models that are named are tried, however long they take.
-    if request.models.is_empty() {
-        let classes = input.schema()?.classes().len();
-        told.extend(not_tried(&grid::keep_quick(&mut candidates, rows, classes)));
-    }
+    let folds = match request.folds {
+        FoldCount::Count(folds) => folds,
+        FoldCount::Auto | FoldCount::LeaveOneOut => default_folds(rows),
+    };
+    let candidates = candidates(input, &request.models, (request.effort, rows), (folds, request.seed), &mut told)?;
     let found = match request.by {
         Measure::LogLoss => {
-            let comparison = request.validation(input)?.run(input, &candidates)?;
+            let comparison = request.validation(input, folds)?.run(input, &candidates)?;
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
         }
@@ -148,7 +195,7 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
                     "§by=likelihood makes no decisions: drop §prior, §costs and §reject, or rank by log-loss".into(),
                 ));
             }
-            let likelihoods = request.folded(input)?.by_likelihood(input, &candidates)?;
+            let likelihoods = request.folded(input, folds)?.by_likelihood(input, &candidates)?;
             if likelihoods.ranked.is_empty() {
                 let first = likelihoods.failed.into_iter().next();
                 return Err(first.map_or_else(|| Error::parameter("models", "none has a likelihood"), |(_, e)| e));
@@ -162,24 +209,24 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
 
 impl Comparing {
     /// The folds, without an application.
-    fn folded(&self, input: &impl Input) -> Result<CrossValidation> {
+    fn folded(&self, input: &impl Input, count: usize) -> Result<CrossValidation> {
         let folds = match (self.folds, self.rule) {
             (FoldCount::LeaveOneOut, FoldRule::Stratified) => return Ok(CrossValidation::leave_one_out()),
             (FoldCount::LeaveOneOut, _) => {
                 let message = "rows are left out one by one: drop §group and §fold";
                 return Err(Error::parameter("folds=leave-one-out", message));
             }
-            (FoldCount::Count(count), FoldRule::Stratified) => Folds::stratified(input, count, self.seed)?,
-            (FoldCount::Count(count), FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
-            (FoldCount::Count(_), FoldRule::Given) => Folds::given(input)?,
+            (_, FoldRule::Stratified) => Folds::stratified(input, count, self.seed)?,
+            (_, FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
+            (_, FoldRule::Given) => Folds::given(input)?,
         };
         Ok(CrossValidation::new(folds).calibrated(CALIBRATED))
     }
 
     /// The folds, with the prior and the costs of the decisions.
-    fn validation(&self, input: &impl Input) -> Result<CrossValidation> {
+    fn validation(&self, input: &impl Input, folds: usize) -> Result<CrossValidation> {
         let schema = input.schema()?;
-        let validation = self.folded(input)?.costs(self.application.costs(&schema)?);
+        let validation = self.folded(input, folds)?.costs(self.application.costs(&schema)?);
         // Each fold has the prior of the others, if no prior is asked for.
         if matches!(self.application.prior, PriorChoice::Own | PriorChoice::Empirical) {
             return Ok(validation);

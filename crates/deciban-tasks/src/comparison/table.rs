@@ -39,6 +39,23 @@ pub fn remarks(comparison: &Comparison) -> Vec<Remark> {
     remarks
 }
 
+/// What the best model is, and why it won, on one line.
+pub fn why(comparison: &Comparison) -> String {
+    let best = &comparison.ranked()[0];
+    let loss = format!("log loss {:.4} in {} folds", best.sums.log_loss(), best.folds.len().max(1));
+    let against = |outcome: &Outcome, what: &str| match comparison.difference(outcome, best) {
+        Some((mean, error)) => format!("{mean:.4} ± {error:.4} below {what}, {}", outcome.name),
+        None => format!("below {what}, {}", outcome.name),
+    };
+    let rest =
+        match comparison.ranked().iter().find(|outcome| outcome.members().is_empty() && outcome.name != best.name) {
+            Some(single) if !best.members().is_empty() => against(single, "the best single model"),
+            Some(single) => against(single, "the next"),
+            None => "the only candidate".into(),
+        };
+    format!("{}: {loss}, {rest}; prior only {:.4}", best.name, comparison.prior_only().sums.log_loss())
+}
+
 /// Says how many rows of a table are not shown.
 pub fn more(all: usize, top: usize) -> String {
     match all.saturating_sub(top) {

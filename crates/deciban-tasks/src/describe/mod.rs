@@ -2,6 +2,7 @@
 
 pub mod additive;
 pub mod forms;
+pub mod fused;
 pub mod scores;
 
 use deciban::calibrate::{Calibration, LlrMap};
@@ -14,6 +15,7 @@ use deciban::{Error, Result};
 use serde_json::{Value, json};
 
 use self::additive::{additive, additive_json, additive_options};
+use self::fused::{fused, fused_json, fused_options, map_in_words};
 use self::scores::{least_squares, noisy_or, noisy_or_options};
 use crate::application::find_class;
 use crate::table::{Table, number, percent};
@@ -154,10 +156,8 @@ pub fn in_short(model: &Model) -> String {
         Model::Additive(model) => additive_options(model),
         Model::NoisyOr(model) => noisy_or_options(model),
         Model::LeastSquares(_) => "least squares on the classes' indicators".into(),
-        Model::Calibrated(model) => {
-            let map = calibration(model.calibration(), model.schema().classes());
-            format!("{}\n{map}", in_short(model.model()))
-        }
+        Model::Fused(model) => fused_options(model),
+        Model::Calibrated(model) => format!("{}\n{}", in_short(model.model()), map_in_words(model)),
     }
 }
 
@@ -170,6 +170,8 @@ pub fn rows(model: &Model) -> f64 {
         Model::NoisyOr(model) => model.fit().weight,
         Model::LeastSquares(model) => model.weight(),
         Model::Calibrated(model) => rows(model.model()),
+        // It has at least one member.
+        Model::Fused(model) => model.members().first().map_or(0.0, |member| rows(&member.model)),
     }
 }
 
@@ -181,14 +183,15 @@ pub fn calibration(map: &Calibration, classes: &[String]) -> String {
                 0.0 => String::new(),
                 offset => format!(" {}", signed(&number(offset, 4))),
             };
-            format!("calibrated: LLR({}) = {} × model's{offset}", classes[1], number(line.scale, 4))
+            let bound = bound_in_words(line.bound);
+            format!("calibrated: LLR({}) = {} × model's{offset}{bound}", classes[1], number(line.scale, 4))
         }
         Calibration::Affine(line) => {
             let biases: Vec<String> =
                 classes.iter().zip(&line.bias).map(|(c, b)| format!("{c} {}", signed(&number(*b, 3)))).collect();
             let biases =
                 if line.bias.iter().all(|b| *b == 0.0) { String::new() } else { format!("; {}", biases.join(", ")) };
-            format!("calibrated: evidence = {} × model's{biases}", number(line.scale, 4))
+            format!("calibrated: evidence = {} × model's{biases}{}", number(line.scale, 4), bound_in_words(line.bound))
         }
         Calibration::Beta(beta) => {
             let [a, b, c] = [beta.a, beta.b, beta.c].map(|x| number(x, 4));
@@ -207,6 +210,11 @@ pub fn calibration(map: &Calibration, classes: &[String]) -> String {
             classes.iter().zip(&rest.maps).map(map).collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+/// The bound before a map, if there is one.
+fn bound_in_words(bound: f64) -> String {
+    if bound > 0.0 { format!(" (bound {bound})") } else { String::new() }
 }
 
 /// The map of a class as a calibration of two.
@@ -228,7 +236,9 @@ fn signed(number: &str) -> String {
 pub fn calibration_json(map: &Calibration) -> Value {
     let name = map.method().name();
     match map {
-        Calibration::Affine(line) => json!({ "method": name, "scale": line.scale, "bias": line.bias }),
+        Calibration::Affine(line) => {
+            json!({ "method": name, "bound": line.bound, "scale": line.scale, "bias": line.bias })
+        }
         Calibration::Beta(beta) => {
             json!({ "method": name, "a": beta.a, "b": beta.b, "c": beta.c, "log_odds": beta.log_odds })
         }
@@ -466,6 +476,7 @@ impl<'a> Description<'a> {
             Model::Additive(model) => additive_json(model),
             Model::NoisyOr(model) => scores::noisy_or_json(model),
             Model::LeastSquares(model) => scores::least_squares_json(model),
+            Model::Fused(model) => fused_json(model, self.confidence)?,
             Model::Calibrated(_) => Value::Null, // What is plain has no calibration.
         };
         if let Model::Calibrated(model) = self.model {
@@ -482,6 +493,7 @@ impl<'a> Description<'a> {
             Model::Additive(tables) => additive(tables),
             Model::NoisyOr(causes) => noisy_or(causes),
             Model::LeastSquares(scores) => least_squares(scores),
+            Model::Fused(members) => fused(members, self.confidence),
             Model::Calibrated(_) => String::new(), // What is plain has no calibration.
         })
     }
@@ -508,9 +520,7 @@ impl<'a> Description<'a> {
     /// A text behind the calibration of the model.
     fn calibrated(&self, text: String) -> String {
         match self.model {
-            Model::Calibrated(model) => {
-                format!("{}\n\n{text}", calibration(model.calibration(), model.schema().classes()))
-            }
+            Model::Calibrated(model) => format!("{}\n\n{text}", map_in_words(model)),
             _ => text,
         }
     }

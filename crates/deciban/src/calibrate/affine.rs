@@ -14,9 +14,12 @@
 //!
 //! so that each takes one pass over rows × classes, and Newton's method by conjugate gradients needs no
 //! matrix of pairs of classes.
+//!
+//! The evidence may be bounded first (`bound.rs`): a few rows with wild evidence would flatten the whole map.
 
 use serde::{Deserialize, Serialize};
 
+use super::bound::bound;
 use super::partial::Share;
 use super::rows::{ScoredRows, Slice};
 use super::softmax::{check_totals, own_shares, separable};
@@ -25,9 +28,12 @@ use crate::numerics::minimise::{Curvature, Limits, Objective, Point, newton_cg};
 use crate::numerics::{Matrix, lanes, vectorised};
 use crate::posterior::Prior;
 
-/// e ↦ a·e + b.
+/// e ↦ a·e + b, where e is bounded first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Affine {
+    /// ε: the part of the posterior at a flat prior that is spread over all classes before the map; 0 is no bound.
+    #[serde(default)]
+    pub bound: f64,
     /// a, above 0: below 1 the evidence was too sure.
     pub scale: f64,
     /// b, of each class.
@@ -43,6 +49,17 @@ impl Affine {
         biased: bool,
         start: Option<&Affine>,
     ) -> Result<Self> {
+        Affine::fit_with_loss(rows, classes, (prior, pseudo_count), biased, start).map(|(map, _)| map)
+    }
+
+    /// The same with the mean loss of the rows, weighted so that the classes have the shares of the prior.
+    pub(super) fn fit_with_loss(
+        rows: &impl ScoredRows,
+        classes: &[String],
+        (prior, pseudo_count): (&Prior, f64),
+        biased: bool,
+        start: Option<&Affine>,
+    ) -> Result<(Self, f64)> {
         let survey = Survey::of(rows)?;
         if let Some(k) = survey.totals.iter().position(|total| *total == 0.0) {
             return Err(Error::Classes(format!("class `{}` has no rows to calibrate with", classes[k])));
@@ -60,15 +77,16 @@ impl Affine {
         }
         let map = problem.map(&solution.theta);
         match map.scale > 0.0 {
-            true => Ok(map),
+            true => Ok((map, solution.value)),
             false => Err(Error::Classes(
                 "the evidence does not point towards the classes of these rows: no calibration can correct that".into(),
             )),
         }
     }
 
-    /// The map of a row's evidence. −∞ stays.
+    /// The map of a row's evidence. −∞ stays, unless there is a bound.
     pub(super) fn apply(&self, row: &mut [f64], share: Share) {
+        bound(row, self.bound);
         let slope = share.of_slope(self.scale);
         row.iter_mut().zip(&self.bias).for_each(|(e, b)| *e = slope * *e + share.offset * b);
     }
@@ -83,7 +101,7 @@ pub(crate) fn least_loss(rows: &impl ScoredRows, start: Option<&Affine>) -> Resu
         return Ok((f64::INFINITY, None));
     }
     let problem = Problem::new(rows, survey, &Prior::uniform(classes), 0.0, true)?;
-    let identity = Affine { scale: 1.0, bias: vec![0.0; classes] };
+    let identity = Affine { bound: 0.0, scale: 1.0, bias: vec![0.0; classes] };
     let start = problem.theta(start.unwrap_or(&identity));
     // Near the minimum an error in θ leaves its square in the value: the gradient need not be as small as
     // for θ.
@@ -237,7 +255,7 @@ impl<'a, R: ScoredRows> Problem<'a, R> {
         let bias = if self.terms.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
         // The same for all classes is nothing.
         let mean = bias.iter().sum::<f64>() / classes as f64;
-        Affine { scale: theta[0] / self.terms.unit, bias: bias.iter().map(|b| b - mean).collect() }
+        Affine { bound: 0.0, scale: theta[0] / self.terms.unit, bias: bias.iter().map(|b| b - mean).collect() }
     }
 
     fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Result<Sums> {

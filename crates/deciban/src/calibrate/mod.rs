@@ -15,6 +15,7 @@
 
 mod softmax;
 mod rows;
+mod bound;
 mod affine;
 mod beta;
 mod steps;
@@ -27,6 +28,7 @@ mod model;
 pub use affine::Affine;
 pub(crate) use affine::least_loss;
 pub use beta::Beta;
+pub use bound::{BOUNDS, bound};
 pub use conformal::{Conformity, conformal};
 pub use model::CalibratedModel;
 pub use partial::{Share, count_cells};
@@ -85,6 +87,8 @@ pub struct Calibrator {
     pub prior: Option<Prior>,
     /// Rows of every class that are added at random places; by default 1 for PAV and 0 for the others.
     pub pseudo_count: Option<f64>,
+    /// Whether the evidence is bounded before an affine map, by the best of [`BOUNDS`].
+    pub bounded: bool,
 }
 
 /// A learned map from evidence to evidence.
@@ -143,6 +147,9 @@ impl Calibrator {
                 &ones
             }
         };
+        if self.bounded && matches!(self.method, Method::Logistic | Method::Temperature) {
+            return self.bounded_affine(evidence, (truth, all), classes, start).map(Calibration::Affine);
+        }
         if let Some(affine) = self.affine(&Held::new(evidence, truth, all), classes, start) {
             return affine;
         }
@@ -189,6 +196,54 @@ impl Calibrator {
             );
             Err(Error::parameter("memory", message))
         })
+    }
+
+    /// The affine map behind the bound that leaves the least loss. The bounds are tried from the smallest up, until
+    /// two in a row gain nothing.
+    fn bounded_affine(
+        &self,
+        evidence: &Evidence,
+        (truth, weights): (&[u32], &[f64]),
+        classes: &[String],
+        start: Option<&Calibration>,
+    ) -> Result<Affine> {
+        // Less is not worth a bound.
+        const GAIN: f64 = 1e-6;
+        let (prior, pseudo_count) = self.terms(classes);
+        let mut start = match start {
+            Some(Calibration::Affine(map)) => Some(map.clone()),
+            _ => None,
+        };
+        let (mut best, mut first_error, mut idle): (Option<(Affine, f64)>, _, _) = (None, None, 0);
+        for epsilon in BOUNDS {
+            let evidence = bound::bounded(evidence, epsilon)?;
+            let rows = Held::new(&evidence, truth, weights);
+            let biased = self.method == Method::Logistic;
+            match Affine::fit_with_loss(&rows, classes, (&prior, pseudo_count), biased, start.as_ref()) {
+                Ok((map, loss)) => {
+                    let map = Affine { bound: epsilon, ..map };
+                    start = Some(map.clone());
+                    idle = if best.as_ref().is_some_and(|(_, least)| loss > least - GAIN) { idle + 1 } else { 0 };
+                    if idle == 0 {
+                        best = Some((map, loss));
+                    }
+                }
+                Err(error) => {
+                    // Rows that are apart stay so behind any bound.
+                    if matches!(error, Error::Parameter { .. }) {
+                        return Err(error);
+                    }
+                    first_error.get_or_insert(error);
+                }
+            }
+            if idle == 2 {
+                break;
+            }
+        }
+        match (best, first_error) {
+            (Some((map, _)), _) => Ok(map),
+            (None, error) => Err(error.unwrap_or_else(|| Error::Classes("there is nothing to calibrate".into()))),
+        }
     }
 
     /// The affine map, if that is the method.
@@ -278,7 +333,8 @@ impl Calibration {
             row.fill(0.0);
             return;
         }
-        if row.iter().all(|e| *e == f64::NEG_INFINITY) {
+        let is_bounded = matches!(self, Calibration::Affine(affine) if affine.bound > 0.0);
+        if !is_bounded && row.iter().all(|e| *e == f64::NEG_INFINITY) {
             return;
         }
         let llr = row[row.len() - 1] - row[0];
@@ -290,6 +346,14 @@ impl Calibration {
         };
         // Never above 0, so that an infinite LLR is an impossible class.
         row.copy_from_slice(&[f64::min(0.0, -llr), f64::min(0.0, llr)]);
+    }
+
+    /// The evidence of a row as the bound leaves it, if there is one.
+    pub(crate) fn bounded(&self, row: &[f64]) -> Option<Vec<f64>> {
+        let Calibration::Affine(Affine { bound: epsilon @ f64::MIN_POSITIVE.., .. }) = self else { return None };
+        let mut row = row.to_vec();
+        bound(&mut row, *epsilon);
+        Some(row)
     }
 
     /// By how much what a feature says is multiplied, so that calibrated evidence is the sum of what features
@@ -330,7 +394,8 @@ impl Calibration {
     fn rises(&self) -> bool {
         match self {
             Calibration::Affine(line) => {
-                line.scale > 0.0 && line.scale.is_finite() && line.bias.iter().all(|b| b.is_finite())
+                let sound = line.scale.is_finite() && line.bias.iter().all(|b| b.is_finite());
+                sound && line.scale > 0.0 && (0.0..1.0).contains(&line.bound)
             }
             Calibration::Beta(beta) => beta.rises(),
             Calibration::Steps(steps) => steps.rises(),

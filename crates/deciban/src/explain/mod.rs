@@ -13,6 +13,8 @@
 //!
 //! - Additive models (`additive.rs`): what each column and each pair says is a cell of its table.
 //!
+//! - Fused models (`fused.rs`): the sum of the members' ledgers, each times its weight.
+//!
 //! A missing cell says nothing: it is listed, with 0. Only in additive models, where it is a level of its own, it may
 //! say something.
 //!
@@ -29,6 +31,7 @@
 
 mod additive;
 mod columns;
+mod fused;
 mod linear;
 
 use std::ops::Range;
@@ -187,12 +190,13 @@ pub fn explain_until(model: &Model, x: &Batch<'_>, order: Order, stop: &AtomicBo
         Model::Additive(model) => (0..x.rows()).map(|row| additive::explain(model, x, row)).collect(),
         Model::NoisyOr(model) => (0..x.rows()).map(|row| linear::noisy_or(model, x, row)).collect(),
         Model::Calibrated(model) => calibrated(model, x, order, stop),
+        Model::Fused(model) => fused::explain(model, x, order, stop),
         Model::LeastSquares(model) => (0..x.rows()).map(|row| linear::least_squares(model, x, row)).collect(),
     }
 }
 
-/// The ledger of the model inside, with every line multiplied by the slope of the calibration, and its offset as one
-/// line more. A map that is not a line has the mean slope from no evidence to the row's.
+/// The ledger of the model inside, with every line multiplied by the slope of the calibration, what the bound takes
+/// away as one line more, and the offset as another. A map that is not a line has the mean slope from no evidence to the row's.
 fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
     let mut all = explain_until(model.model(), x, order, stop)?;
     let before = model.model().evidence(x)?;
@@ -201,6 +205,9 @@ fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &Atomi
     for (row, explanation) in all.iter_mut().enumerate() {
         let slope = model.calibration().slope(before.row(row), after.row(row), shares(row));
         let mut rest = after.row(row).to_vec();
+        // Without a cell there is no evidence to bound.
+        let bounded = model.calibration().bounded(before.row(row)).filter(|_| shares(row).offset > 0.0);
+        let mut by_bound = vec![0.0; rest.len()];
         for (k, rest) in rest.iter_mut().enumerate() {
             let impossible = *rest == f64::NEG_INFINITY;
             let mut sum = 0.0;
@@ -214,7 +221,14 @@ fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &Atomi
                 }
                 sum += *says;
             }
+            if let Some(bounded) = &bounded {
+                by_bound[k] = slope * bounded[k] - sum;
+                sum += by_bound[k];
+            }
             *rest = if impossible { 0.0 } else { *rest - sum };
+        }
+        if bounded.is_some() {
+            explanation.entries.push(Entry::new("(bound)", "", by_bound));
         }
         explanation.entries.push(Entry::new("(calibration)", "", rest));
     }

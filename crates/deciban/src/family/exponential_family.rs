@@ -15,7 +15,8 @@
 //! Sums are kept in two doubles, so that sums of counts are exact and `remove` undoes `merge`.
 //!
 //! Columns are independent given the class. A missing cell (NaN) is left out: at the fit its column
-//! has one cell less, at scoring it adds nothing. To add a family: write its file, implement
+//! has one cell less, at scoring it adds nothing. A cell outside of the family's domain, such as 0 for a gamma, is
+//! refused by the fit, so that at scoring no class has seen the like: it adds nothing there either. To add a family: write its file, implement
 //! [`ExponentialFamily`] and [`Member`]; [`Family`] and [`Density`] follow.
 
 use std::fmt::Debug;
@@ -329,9 +330,14 @@ impl<E: ExponentialFamily> Density for Independent<E> {
         let mut tile = Tile::default();
         x.read_numbers(&mut tile)?;
         for j in 0..self.width() {
-            check_domain::<E>(tile.column(j), x, name(names, j))?;
+            // No class has learned from a cell outside of the domain, so that it says nothing about the class.
+            let infinite = tile.column(j).iter().position(|x| x.is_infinite());
+            if let Some(i) = infinite {
+                return Err(Error::Infinite { column: name(names, j).into(), row: x.row_number(i) + 1 });
+            }
             for (class, members) in self.members.iter().enumerate() {
-                let cells = out.column_mut(class).iter_mut().zip(tile.column(j)).filter(|(_, x)| !x.is_nan());
+                let known = |x: &f64| !x.is_nan() && E::contains(*x);
+                let cells = out.column_mut(class).iter_mut().zip(tile.column(j)).filter(|(_, x)| known(x));
                 cells.for_each(|(out, x)| *out += members[j].log_density(*x));
             }
         }

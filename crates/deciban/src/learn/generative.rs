@@ -144,6 +144,11 @@ impl Generative {
         self.gaussianise || self.bins.is_some() || self.iterates() || gaps
     }
 
+    /// Whether every class has one component.
+    pub fn is_single(&self) -> bool {
+        self.components == Count::Fixed(1)
+    }
+
     /// The blocks, as they are before a pass.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks

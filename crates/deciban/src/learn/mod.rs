@@ -7,6 +7,7 @@ mod about;
 mod additive;
 mod block;
 pub mod blocks;
+pub(crate) mod bounded;
 mod components;
 mod em;
 mod expect;
@@ -50,6 +51,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
+use crate::fuse::FusedModel;
 use crate::posterior::Prior;
 
 /// Learns a model from rows, wherever they are.
@@ -244,6 +246,8 @@ models! {
     "noisy-or" NoisyOr: NoisyOrModel,
     /// Scores by least squares.
     "least-squares" LeastSquares: LeastSquaresModel,
+    /// Several of them, by a weight for each.
+    "fused" Fused: FusedModel,
     /// Any of them with its calibration.
     "calibrated" Calibrated: CalibratedModel,
 }

@@ -13,6 +13,7 @@ use crate::family::gaussian::{Estimator, Gaussian, Rank, Strength, Structure};
 use crate::family::histogram::Histogram;
 use crate::family::{AnyFamily, Family};
 use crate::select::Recipe;
+use crate::select::grid::Effort;
 use crate::transform::{Binning, Step};
 
 /// The models that are fitted from statistics.
@@ -23,6 +24,9 @@ pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Lin
 
 /// The model of tables of columns and pairs.
 pub const ADDITIVE: &str = "additive";
+
+/// Several models together: what a search makes of the best of each kind.
+pub const FUSED: &str = "fused";
 
 /// The model of causes and an effect.
 pub const NOISY_OR: &str = "noisy-or";
@@ -50,6 +54,8 @@ const GAUSSIAN: Group = &[
 const IMAGES: Group = &["deskew"];
 /// Classes of several components, and rows without a label: generative models.
 const EM: Group = &["components", "unlabelled_weight", "iterations"];
+/// How much work a search may take.
+const EFFORT: Group = &["effort"];
 /// Folds settle what is left open, and calibrations of any model.
 const FOLDS: Group = &["folds", "seed"];
 const PSEUDO_COUNT: Group = &["pseudo_count"];
@@ -69,7 +75,7 @@ pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_w
 /// Options in no group are for all models.
 pub const MODELS: &[(&str, &[Group])] = &[
     // Options of one model choose it.
-    ("auto", &[]),
+    ("auto", &[EFFORT]),
     ("gaussian", &[GAUSSIAN, IMAGES, FOLDS, EM]),
     ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS, EM]),
     ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS, EM]),
@@ -101,6 +107,8 @@ pub fn takers(option: &str) -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// How much work a search among models may take.
+    pub effort: Effort,
     /// What the covariances of the classes have in common; full by default.
     pub covariance: Option<Structure>,
     /// How covariances are estimated.
@@ -170,6 +178,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            effort: Effort::default(),
             covariance: None,
             estimator: Estimator::default(),
             shrinkage: Strength::default(),
@@ -234,9 +243,9 @@ impl Options {
 
     /// The model whose options are given, if any are that not all models take.
     pub fn names_model(&self) -> Result<Option<&'static str>> {
-        // Any search has folds and a seed.
-        let given: Vec<String> =
-            self.given().into_iter().filter(|o| !takers(o).is_empty() && !FOLDS.contains(&o.as_str())).collect();
+        // Any search has folds, a seed and an effort.
+        let search = |option: &str| FOLDS.contains(&option) || EFFORT.contains(&option);
+        let given: Vec<String> = self.given().into_iter().filter(|o| !takers(o).is_empty() && !search(o)).collect();
         if given.is_empty() {
             return Ok(None);
         }
@@ -410,6 +419,14 @@ impl Options {
         match self.folds {
             Some(1) => Err(Error::parameter("folds", "auto needs at least 2 folds")),
             folds => Ok(folds.unwrap_or(5)),
+        }
+    }
+
+    /// The folds of a search, where `default` are as many as its rows deserve.
+    pub fn search_folds(&self, default: usize) -> Result<usize> {
+        match self.folds {
+            Some(1) => Err(Error::parameter("folds", "auto needs at least 2 folds")),
+            folds => Ok(folds.unwrap_or(default)),
         }
     }
 

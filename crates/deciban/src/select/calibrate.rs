@@ -11,13 +11,15 @@
 use rayon::prelude::*;
 
 use super::candidate::Candidate;
-use super::compare::{Comparison, Outcome};
+use super::compare::Comparison;
 use super::score::{HeldRows, Score};
+use super::sums::Sums;
 use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Held, HeldScores, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
 use crate::learn::Model;
+use crate::posterior::Prior;
 
 /// Above this many scores (rows × classes), calibrated candidates are not tried: their evidence takes too much
 /// memory, and their maps too long.
@@ -36,11 +38,16 @@ pub struct HeldOut {
 
 impl HeldOut {
     pub(super) fn new(rows: &HeldRows, place: usize, classes: usize) -> Result<Self> {
+        HeldOut::of(rows, &rows.evidence[place], &rows.losses[place], classes)
+    }
+
+    /// The rows with their evidence and losses.
+    pub(super) fn of(rows: &HeldRows, evidence: &[f64], losses: &[f64], classes: usize) -> Result<Self> {
         let (mut values, mut truth, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         let (mut folds, mut cells) = (Vec::new(), Vec::new());
-        for (i, row) in rows.evidence[place].chunks_exact(classes).enumerate() {
+        for (i, row) in evidence.chunks_exact(classes).enumerate() {
             // A class that no other fold has is impossible, and so would be its rows.
-            let unseen = row[rows.classes[i] as usize] == f64::NEG_INFINITY && rows.losses[place][i].is_nan();
+            let unseen = row[rows.classes[i] as usize] == f64::NEG_INFINITY && losses[i].is_nan();
             if !unseen {
                 values.extend_from_slice(row);
                 truth.push(rows.classes[i]);
@@ -75,6 +82,13 @@ impl HeldOut {
     /// The share of the map that a row has.
     fn share(&self, row: usize) -> Share {
         Share::new(self.cells[row] as usize, self.typical_cells)
+    }
+
+    /// The class shares of the rows: where a calibration from cross-validation is to be best.
+    pub(super) fn shares(&self) -> Option<Prior> {
+        let mut totals = vec![0.0; self.rows.evidence().classes()];
+        self.rows.truth().iter().zip(self.rows.weights()).for_each(|(&k, w)| totals[k as usize] += w);
+        totals.iter().all(|total| *total > 0.0).then(|| Prior::from_weights(&totals).ok()).flatten()
     }
 
     /// The calibration that all rows teach.
@@ -131,15 +145,22 @@ pub(super) fn is_quick(rows: f64, classes: usize) -> bool {
 }
 
 impl Comparison {
-    /// The most promising candidates, by their places: the best `count` by log loss, and those with no
-    /// more errors than any, which may be good but for their calibration.
-    pub(super) fn promising(&self, count: usize) -> Vec<usize> {
-        let mut by_errors: Vec<&Outcome> = self.ranked().iter().collect();
-        by_errors.sort_by(|a, b| a.sums.errors.total_cmp(&b.sums.errors));
+    /// The most promising candidates of each sort, by their places: the best `count` by log loss, and the one of
+    /// fewest errors, which may be good but for its calibration.
+    pub(super) fn promising(&self, count: usize, candidates: &[Candidate]) -> Vec<usize> {
+        let mut sorts: Vec<&str> = Vec::new();
         let mut places = Vec::new();
-        for outcome in self.ranked().iter().take(count).chain(by_errors.into_iter().take(1)) {
-            if !places.contains(&outcome.place) {
-                places.push(outcome.place);
+        for sort in self.ranked().iter().map(|outcome| candidates[outcome.candidate].sort()) {
+            if sorts.contains(&sort) {
+                continue;
+            }
+            sorts.push(sort);
+            let own = || self.ranked().iter().filter(|outcome| candidates[outcome.candidate].sort() == sort);
+            let fewest = own().min_by(|a, b| a.sums.errors.total_cmp(&b.sums.errors));
+            for outcome in own().take(count).chain(fewest) {
+                if !places.contains(&outcome.place) {
+                    places.push(outcome.place);
+                }
             }
         }
         places
@@ -147,7 +168,7 @@ impl Comparison {
 
     /// Adds, for the candidate at each of `places`, the same one with a calibration: `score` has scored it,
     /// and `rows` holds what it kept. One that cannot be calibrated, since its rows are apart without
-    /// error, is not added.
+    /// error, is not added. Returns the maps of each, that of all rows and those without each fold.
     pub(super) fn add_calibrated(
         &mut self,
         places: &[usize],
@@ -155,36 +176,73 @@ impl Comparison {
         rows: &HeldRows,
         calibrator: &Calibrator,
         candidates: &[Candidate],
-    ) -> Result<()> {
+    ) -> Result<Vec<Option<Maps>>> {
         let names = self.schema().classes().to_vec();
         let classes = names.len();
+        let mut all = Vec::new();
         for (i, &place) in places.iter().enumerate() {
             let held_out = HeldOut::new(rows, i, classes)?;
-            let Ok(calibration) = held_out.calibration(calibrator, &names) else { continue };
-            let maps = held_out.without_each(calibrator, &names, score.models.len(), None);
-            let Ok(maps) = maps else { continue };
-            let mut sums = vec![score.judge.empty(); maps.len()];
-            let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());
-            let log_priors: Vec<Vec<f64>> = score.models.iter().map(|models| score.log_prior(models)).collect();
-            let (mut row, mut posterior) = (vec![0.0; classes], vec![0.0; classes]);
-            for (r, evidence) in rows.evidence[i].chunks_exact(classes).enumerate() {
-                let fold = rows.folds[r] as usize;
-                let present = &score.models[fold].classes;
-                row.copy_from_slice(evidence);
-                maps[fold].apply_row(&mut row, Share::new(rows.cells[r] as usize, held_out.typical_cells));
-                if classes == 2 && present.len() == 2 {
-                    llrs.push(row[1] - row[0]);
-                }
-                let mut joint: Vec<f64> = present.iter().zip(&log_priors[fold]).map(|(&k, p)| row[k] + p).collect();
-                let truth = rows.classes[r] as usize;
-                let verdict =
-                    score.judge.add(&mut sums[fold], &mut joint, present, truth, rows.weights[r], &mut posterior);
-                losses.push(verdict.loss);
-                errors.push(u8::from(verdict.wrong));
-            }
-            let calibration = (calibration, held_out.typical_cells, held_out.scores()?);
-            self.add(place, calibration, (calibrator.method, candidates), sums, (losses, errors, llrs));
+            let calibrator = Calibrator { prior: held_out.shares(), ..calibrator.clone() };
+            let learned = held_out.calibration(&calibrator, &names).and_then(|whole| {
+                let without = held_out.without_each(&calibrator, &names, score.models.len(), Some(&whole))?;
+                Ok(Maps { whole, without, typical_cells: held_out.typical_cells })
+            });
+            let Ok(maps) = learned else {
+                all.push(None);
+                continue;
+            };
+            let judged = judge(score, rows, |fold, r, row| {
+                row.copy_from_slice(&rows.evidence[i][r * classes..][..classes]);
+                let share = Share::new(rows.cells[r] as usize, held_out.typical_cells);
+                maps.without[fold].apply_row(row, share);
+            });
+            let calibration = (maps.whole.clone(), held_out.typical_cells, held_out.scores()?);
+            let method = calibrator.method.name();
+            self.add(
+                place,
+                calibration,
+                candidates,
+                |name, options| format!("{name} --calibrate {method}{options}"),
+                judged,
+            );
+            all.push(Some(maps));
         }
-        Ok(())
+        Ok(all)
     }
+}
+
+/// The maps of a candidate.
+pub(super) struct Maps {
+    /// That of all rows.
+    pub whole: Calibration,
+    /// Those without each fold.
+    pub without: Vec<Calibration>,
+    /// How many cells a row has on average.
+    pub typical_cells: f64,
+}
+
+/// Sums for each fold; losses, errors and, of two classes, LLRs of rows.
+pub(super) type Judged = (Vec<Sums>, (Vec<f64>, Vec<u8>, Vec<f64>));
+
+/// Judges rows by evidence that `evidence` writes, for a fold and the number of a row.
+pub(super) fn judge(score: &Score, rows: &HeldRows, evidence: impl Fn(usize, usize, &mut [f64])) -> Judged {
+    let classes = score.judge.classes();
+    let mut sums = vec![score.judge.empty(); score.models.len()];
+    let (mut losses, mut errors, mut llrs) = (Vec::new(), Vec::new(), Vec::new());
+    let log_priors: Vec<Vec<f64>> = score.models.iter().map(|models| score.log_prior(models)).collect();
+    let (mut row, mut posterior) = (vec![0.0; classes], vec![0.0; classes]);
+    for r in 0..rows.classes.len() {
+        let fold = rows.folds[r] as usize;
+        let present = &score.models[fold].classes;
+        evidence(fold, r, &mut row);
+        if classes == 2 && present.len() == 2 {
+            llrs.push(row[1] - row[0]);
+        }
+        let mut joint: Vec<f64> = present.iter().zip(&log_priors[fold]).map(|(&k, p)| row[k] + p).collect();
+        let truth = rows.classes[r] as usize;
+        let verdict = score.judge.add(&mut sums[fold], &mut joint, present, truth, rows.weights[r], &mut posterior);
+        losses.push(verdict.loss);
+        errors.push(u8::from(verdict.wrong));
+    }
+    (sums, (losses, errors, llrs))
 }

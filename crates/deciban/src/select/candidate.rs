@@ -1,10 +1,12 @@
 //! Candidates: learners with a name, and the statistics they have in common.
 
+use crate::calibrate::{CalibratedModel, Calibration};
 use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
-use crate::learn::options::{ADDITIVE, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
+use crate::fuse::{FusedModel, Member};
+use crate::learn::options::{ADDITIVE, FUSED, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
 use crate::learn::{Additive, Block, Generative, Learner, LeastSquares, Logistic, Model, NoisyOr, blocks};
 
 /// A model to be tried.
@@ -31,6 +33,32 @@ pub enum Recipe {
     NoisyOr(NoisyOr),
     /// From the moments of all rows, in a pass of its own.
     LeastSquares(LeastSquares),
+    /// Several models, whose weights and calibrations are known.
+    Fused(Vec<Part>),
+}
+
+/// A member of a fusion that is to be learned.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// How it is learned.
+    pub candidate: Candidate,
+    /// Its weight, above 0.
+    pub weight: f64,
+    /// Its calibration, if it has one, and how many cells the rows had on average that taught it.
+    pub calibration: Option<(Calibration, f64)>,
+}
+
+impl Part {
+    /// The member that `model`, learned as the candidate says, becomes.
+    pub(super) fn member(&self, model: Model) -> Result<Member> {
+        let model = match &self.calibration {
+            None => model,
+            Some((map, cells)) => {
+                Model::Calibrated(CalibratedModel::new(model, map.clone())?.with_typical_cells(*cells)?)
+            }
+        };
+        Ok(Member { name: self.candidate.name.clone(), weight: self.weight, model })
+    }
 }
 
 impl Recipe {
@@ -49,6 +77,7 @@ impl Recipe {
             Recipe::Additive(_) => ADDITIVE,
             Recipe::NoisyOr(_) => NOISY_OR,
             Recipe::LeastSquares(_) => LEAST_SQUARES,
+            Recipe::Fused(_) => FUSED,
         }
     }
 }
@@ -94,6 +123,17 @@ impl Candidate {
             Model::LeastSquares(_) => Recipe::LeastSquares(LeastSquares),
             // What is plain has no calibration.
             Model::Calibrated(model) => return Candidate::of_model(name, model.model()),
+            Model::Fused(model) => {
+                let part = |member: &Member| Part {
+                    candidate: Candidate::of_model(&member.name, &member.model),
+                    weight: member.weight,
+                    calibration: match &member.model {
+                        Model::Calibrated(model) => Some((model.calibration().clone(), model.typical_cells())),
+                        _ => None,
+                    },
+                };
+                Recipe::Fused(model.members().iter().map(part).collect())
+            }
             Model::Generative(model) => {
                 let fitted = model.blocks().iter().map(|one| &one.block);
                 let plain = |block: &Block| Block { gaussianise: None, discretise: None, ..block.clone() };
@@ -113,6 +153,14 @@ impl Candidate {
         match &self.recipe {
             Recipe::Generative(learner) if learner.is_one_pass(columns) => Some(learner),
             _ => None,
+        }
+    }
+
+    /// The sort of model, of which a fusion takes one: its kind, but mixtures apart from their plain models.
+    pub(super) fn sort(&self) -> &str {
+        match &self.recipe {
+            Recipe::Generative(learner) if !learner.is_single() => "mixture",
+            _ => &self.kind,
         }
     }
 
@@ -156,6 +204,10 @@ impl Candidate {
             Recipe::Additive(learner) => learner.learn(engine).map(Model::Additive),
             Recipe::NoisyOr(learner) => learner.learn(engine).map(Model::NoisyOr),
             Recipe::LeastSquares(learner) => learner.learn(engine).map(Model::LeastSquares),
+            Recipe::Fused(parts) => {
+                let member = |part: &Part| part.member(part.candidate.learn(engine)?);
+                Ok(Model::Fused(FusedModel::new(parts.iter().map(member).collect::<Result<_>>()?)?))
+            }
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Cross-validation of many candidates, and their ranking.
 
-use super::calibrate::{HeldOut, is_quick};
-use super::candidate::{Candidate, Recipe, Shared};
+use super::calibrate::{HeldOut, Judged, is_quick};
+use super::candidate::{Candidate, Part, Recipe, Shared};
 use super::fitted::{Fits, fit};
 use super::leave_one_out::LeaveOneOut;
 use super::score::{HeldRows, Keep, Score, Scored};
 use super::sums::{Judge, Sums};
 use super::{Folded, Folds, View};
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, HeldScores, Method};
+use crate::calibrate::{CalibratedModel, Calibration, Calibrator, HeldScores};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
+use crate::fuse::FusedModel;
 use crate::learn::{Generative, Model, Statistics, Summarise};
 use crate::posterior::Prior;
 
@@ -52,13 +53,22 @@ pub struct Outcome {
     /// The calibration of its evidence, if this is a calibrated one: learned from all folds.
     pub calibration: Option<Calibration>,
     /// How many cells the rows had on average that taught it.
-    typical_cells: f64,
+    pub(super) typical_cells: f64,
     /// The scores that taught it.
-    scores: Option<HeldScores>,
+    pub(super) scores: Option<HeldScores>,
     /// Its number among the kept rows.
     pub(super) place: usize,
     /// Its blocks among the statistics, if it is fitted from them.
-    blocks: Option<Vec<usize>>,
+    pub(super) blocks: Option<Vec<usize>>,
+    /// The members, if it is a fusion.
+    pub(super) parts: Vec<(Part, Option<Vec<usize>>)>,
+}
+
+impl Outcome {
+    /// The members of a fusion with their weights, by their names; empty for all others.
+    pub fn members(&self) -> Vec<(&str, f64)> {
+        self.parts.iter().map(|(part, _)| (part.candidate.name.as_str(), part.weight)).collect()
+    }
 }
 
 /// What a cross-validation found.
@@ -103,7 +113,8 @@ impl CrossValidation {
         self.prior.clone()
     }
 
-    /// The best `count` candidates, and the one of fewest errors, also with logistic calibration.
+    /// Of each kind of model the best `count` candidates, and the one of fewest errors, also with logistic
+    /// calibration; and the best of each kind fused.
     pub fn calibrated(self, count: usize) -> Self {
         CrossValidation { calibrated: count, ..self }
     }
@@ -172,11 +183,21 @@ impl CrossValidation {
         let mut comparison = Comparison::new(candidates, &places, &seconds, scored, shared, statistics, costs, failed)?;
         comparison.name_folds(score.folds.drawn(), candidates);
         if self.calibrated > 0 && keep >= Keep::Losses && is_quick(rows, comparison.schema().classes().len()) {
-            let few = comparison.promising(self.calibrated);
-            score.models.iter_mut().for_each(|models| models.keep(&few));
-            score.keep = Keep::Evidence;
-            let rows = engine.run(&score)?.into_rows();
-            comparison.add_calibrated(&few, &score, &rows, &Calibrator::default(), candidates)?;
+            let few = comparison.promising(self.calibrated, candidates);
+            let rows = match keep {
+                Keep::Evidence => comparison.rows.only(&few),
+                _ => {
+                    score.models.iter_mut().for_each(|models| models.keep(&few));
+                    score.keep = Keep::Evidence;
+                    engine.run(&score)?.into_rows()
+                }
+            };
+            let calibrator = Calibrator { bounded: true, ..Calibrator::default() };
+            let maps = comparison.add_calibrated(&few, &score, &rows, &calibrator, candidates)?;
+            comparison.add_fused(&few, &maps, &score, &rows, candidates)?;
+            if !self.evidence {
+                comparison.rows.evidence.iter_mut().for_each(|evidence| *evidence = Vec::new());
+            }
         }
         Ok(comparison)
     }
@@ -219,6 +240,8 @@ impl CrossValidation {
         let scores = rows * candidates as f64;
         let keep = match scores <= MOST_KEPT {
             true if self.evidence && scores * classes.len() as f64 <= MOST_EVIDENCE => Keep::Evidence,
+            // What is kept need not be scored again for its calibration.
+            true if self.calibrated > 0 && scores * classes.len() as f64 <= MOST_EVIDENCE / 4.0 => Keep::Evidence,
             true => Keep::Losses,
             false => Keep::Nothing,
         };
@@ -265,6 +288,7 @@ impl Comparison {
             calibration: None,
             typical_cells: 0.0,
             scores: None,
+            parts: Vec::new(),
             place,
         };
         let mut ranked: Vec<Outcome> = Vec::new();
@@ -306,14 +330,14 @@ impl Comparison {
         &mut self,
         place: usize,
         (calibration, typical_cells, scores): (Calibration, f64, Option<HeldScores>),
-        (method, candidates): (Method, &[Candidate]),
-        folds: Vec<Sums>,
-        (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
+        candidates: &[Candidate],
+        name: impl FnOnce(&str, &str) -> String,
+        (folds, (losses, errors, llrs)): Judged,
     ) {
         let Some(plain) = self.ranked.iter().find(|outcome| outcome.place == place).cloned() else { return };
         let candidate = &candidates[plain.candidate];
         let options = self.drawn.map_or_else(String::new, |drawn| candidate.fold_options(drawn, true));
-        let name = format!("{} --calibrate {}{options}", candidate.name, method.name());
+        let name = name(&candidate.name, &options);
         let mut sums = folds[0].clone();
         folds[1..].iter().for_each(|fold| sums.merge(fold));
         self.rows.losses.push(losses);
@@ -330,6 +354,30 @@ impl Comparison {
             ..plain
         });
         self.rank();
+    }
+
+    /// Adds a fused outcome, unless `keeps` refuses it after a look at all of them.
+    pub(super) fn add_fusion(
+        &mut self,
+        outcome: Outcome,
+        (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
+        keeps: impl FnOnce(&Comparison, &Outcome) -> bool,
+    ) {
+        self.rows.losses.push(losses);
+        self.rows.errors.push(errors);
+        self.rows.llrs.push(llrs);
+        let outcome = Outcome { place: self.rows.losses.len() - 1, ..outcome };
+        match keeps(self, &outcome) {
+            true => {
+                self.ranked.push(outcome);
+                self.rank();
+            }
+            false => {
+                self.rows.losses.pop();
+                self.rows.errors.pop();
+                self.rows.llrs.pop();
+            }
+        }
     }
 
     /// The columns and classes.
@@ -415,18 +463,31 @@ impl Comparison {
         }
     }
 
-    /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
-    /// others by passes on `engine`.
-    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &dyn Engine) -> Result<Model> {
-        let candidate = &candidates[outcome.candidate];
-        let model = match (&candidate.recipe, &outcome.blocks, self.drawn) {
+    fn refit_plain(&self, candidate: &Candidate, blocks: Option<&[usize]>, engine: &dyn Engine) -> Result<Model> {
+        match (&candidate.recipe, blocks, self.drawn) {
             // Left open: settled as `fit` does, by folds of its own.
             (_, _, Some(drawn)) if candidate.is_open() => candidate.learn_by(drawn, engine),
             (Recipe::Generative(learner), Some(blocks), _) => {
-                learner.fit(&self.statistics.select(blocks)).map(Model::Generative)
+                let fitted = learner.fit(&self.statistics.select(blocks)).map(Model::Generative);
+                // Rows with missing cells may need passes of their own.
+                fitted.or_else(|error| candidate.learn(engine).map_err(|_| error))
             }
             _ => candidate.learn(engine),
-        }?;
+        }
+    }
+
+    /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
+    /// others by passes on `engine`.
+    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+        let model = match &outcome.parts[..] {
+            [] => self.refit_plain(&candidates[outcome.candidate], outcome.blocks.as_deref(), engine)?,
+            parts => {
+                let member = |(part, blocks): &(Part, Option<Vec<usize>>)| {
+                    part.member(self.refit_plain(&part.candidate, blocks.as_deref(), engine)?)
+                };
+                Model::Fused(FusedModel::new(parts.iter().map(member).collect::<Result<_>>()?)?)
+            }
+        };
         match &outcome.calibration {
             Some(calibration) => {
                 let model = CalibratedModel::new(model, calibration.clone())?;

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::Density;
 use crate::learn::{Classifier, FittedBlock};
+use crate::posterior::Prior;
 
 /// A calibration that was learned by cross-validation. Costs of evidence are in bits.
 #[derive(Clone, Debug)]
@@ -41,7 +42,8 @@ pub struct CrossedCalibration {
 impl CrossValidation {
     /// Learns a calibration for the model of a candidate. Evidence is held in memory if that takes no more than
     /// `memory` bytes; if it takes more, the rows are scored anew at each of some hundred visits, and the
-    /// calibration must be logistic or temperature.
+    /// calibration must be logistic or temperature, and has no bound. It is best at the class shares of the rows,
+    /// unless the calibrator has a prior.
     pub fn calibration(
         &self,
         engine: &dyn Engine,
@@ -70,10 +72,14 @@ impl CrossValidation {
                 return Err(error);
             }
             let held_out = HeldOut::new(&scored.into_rows(), 0, names.len())?;
-            let maps = |_: &Calibration| held_out.without_each(calibrator, names, self.count(), None);
+            let prior = calibrator.prior.clone().or_else(|| held_out.shares());
+            let calibrator = &Calibrator { prior, ..calibrator.clone() };
+            let maps = |whole: &Calibration| held_out.without_each(calibrator, names, self.count(), Some(whole));
             let learned = learn(&held_out.scored(), held_out.calibration(calibrator, names)?, maps)?;
             return Ok(CrossedCalibration { scores: held_out.scores()?, ..learned });
         }
+        let prior = calibrator.prior.clone().or_else(|| Prior::from_weights(&statistics.summary().weights()).ok());
+        let calibrator = &Calibrator { prior, ..calibrator.clone() };
         let score = |batch: &Batch<'_>| score(&models, &folds.of(batch)?, names.len(), batch);
         let rows = Rescored { engine, classes: names.len(), score };
         let without = |_: &Calibration| {

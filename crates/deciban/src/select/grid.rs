@@ -2,15 +2,19 @@
 //!
 //! | columns | candidates |
 //! |---|---|
-//! | numbers | Gaussians of all structures, shrunken, pooled, after PCA and LDA |
+//! | numbers | Gaussians of all structures, shrunken, pooled, pulled towards the covariance within classes, of normal scores, after PCA and LDA |
+//! | numbers, classes of many rows | mixtures of Gaussians |
 //! | any | naive Bayes: numbers apart, jointly, in histograms, or each by the family that suits it; pseudo-counts |
 //! | categories, flags and numbers in bins | table, tree, A1DE |
 //! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
 //! | any | logistic with several weight decays; of two classes also probit and cloglog, if they are named |
+//! | any but texts | additive: steps and pairs, with decays that cross-validation settles ([`settle`]) |
 //! | numbers | least squares |
 //! | flags and counts, two classes | noisy-or with several pseudo-counts |
 //!
 //! Names are the options of `fit`, so that what wins can be had again.
+
+use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Recipe};
 use crate::data::{Column, Kind, Profile};
@@ -18,8 +22,33 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use crate::family::{AnyFamily, Family};
-use crate::learn::{Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks};
+use crate::learn::options::ADDITIVE;
+use crate::learn::{Additive, Count, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks};
 use crate::transform::Step;
+
+/// How much work a search may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// A few candidates that are quick to compare.
+    Quick,
+    /// All that take seconds for some ten thousand rows.
+    #[default]
+    Normal,
+    /// More and larger mixtures, and models of many rows, however long they take.
+    Thorough,
+}
+
+impl Effort {
+    /// All, by the names of the command line.
+    pub const ALL: [(&'static str, Effort); 3] =
+        [("quick", Effort::Quick), ("normal", Effort::Normal), ("thorough", Effort::Thorough)];
+
+    /// By how much the limits of what is tried are raised.
+    fn factor(self) -> f64 {
+        if self == Effort::Thorough { 20.0 } else { 1.0 }
+    }
+}
 
 /// The kinds of models that can be compared.
 pub const MODELS: [&str; 12] = [
@@ -33,6 +62,7 @@ pub const MODELS: [&str; 12] = [
     "logistic",
     "probit",
     "cloglog",
+    ADDITIVE,
     "least-squares",
     "noisy-or",
 ];
@@ -45,6 +75,18 @@ const MOST_JOINT: usize = 128;
 
 /// A table with more cells of categories than this is hopeless.
 const MOST_CELLS: f64 = 1e4;
+
+/// Above so many products a step (rows × components × columns²), a mixture takes too long.
+const MOST_MIXED: f64 = 5e8;
+
+/// With fewer rows a component, a mixture is not tried.
+const LEAST_COMPONENT: f64 = 30.0;
+
+/// Mixtures of more columns are found after PCA.
+const MOST_MIXED_COLUMNS: usize = 32;
+
+/// Above so many table look-ups a pass (rows × columns × classes), an additive model takes too long.
+const MOST_ADDITIVE: f64 = 3e7;
 
 /// What a table's columns are, in short.
 struct Kinds {
@@ -70,8 +112,12 @@ impl Kinds {
     }
 }
 
-/// All candidates of the named kinds of models; of every kind that fits the columns if none is named.
-pub fn candidates(engine: &dyn Engine, models: &[String]) -> Result<Vec<Candidate>> {
+/// All candidates of the named kinds of models for a table of so many rows; of every kind that fits the columns if
+/// none is named.
+pub fn candidates(engine: &dyn Engine, models: &[String], effort: Effort, rows: f64) -> Result<Vec<Candidate>> {
+    if models.is_empty() && effort == Effort::Quick {
+        return quick(engine);
+    }
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let (columns, classes) = (schema.columns(), schema.classes().len());
     if let Some(unknown) = models.iter().find(|name| !MODELS.contains(&name.as_str())) {
@@ -89,7 +135,13 @@ pub fn candidates(engine: &dyn Engine, models: &[String]) -> Result<Vec<Candidat
             if models.is_empty() && ON_DEMAND.contains(&model) {
                 continue;
             }
-            let made = of_model(model, columns, &profiles, classes);
+            let mut made = of_model(model, columns, &profiles, classes);
+            if model == "gaussian" && made.is_ok() {
+                made = made.and_then(|mut made| {
+                    made.extend(mixtures(columns, rows, classes, effort)?);
+                    Ok(made)
+                });
+            }
             match made {
                 Err(error) if !models.is_empty() => return Err(error),
                 made => all.extend(made.unwrap_or_default()),
@@ -102,7 +154,31 @@ pub fn candidates(engine: &dyn Engine, models: &[String]) -> Result<Vec<Candidat
     }
 }
 
-/// A few candidates that are quick to compare: what `--model auto` chooses from.
+/// Settles what candidates leave open that folds can settle once for all of them: the decays of additive models, by as
+/// many folds of the same seed. Returns the candidates that failed, and why.
+pub fn settle(
+    candidates: &mut Vec<Candidate>,
+    engine: &dyn Engine,
+    (folds, seed): (usize, u64),
+) -> Result<Vec<(String, Error)>> {
+    let mut failed = Vec::new();
+    let mut settled = Vec::new();
+    for candidate in candidates.drain(..) {
+        let Recipe::Additive(learner) = &candidate.recipe else {
+            settled.push(candidate);
+            continue;
+        };
+        match (Additive { folds: Some(folds), seed, ..learner.clone() }).settled(engine) {
+            Ok(learner) => settled.push(additive(learner)),
+            Err(error @ (Error::Interrupted | Error::Io { .. })) => return Err(error),
+            Err(error) => failed.push((candidate.name, error)),
+        }
+    }
+    *candidates = settled;
+    Ok(failed)
+}
+
+/// A few candidates that are quick to compare.
 pub fn quick(engine: &dyn Engine) -> Result<Vec<Candidate>> {
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let columns = schema.columns();
@@ -170,16 +246,22 @@ pub fn left_out(engine: &dyn Engine) -> Result<Vec<(&'static str, String)>> {
 /// Above so many scores (rows × classes), linear models take too long: they visit them hundreds of times.
 const MOST_LINEAR: f64 = 2e7;
 
-/// Takes out the candidates that take too long for so many rows and classes: linear models, whose passes are many.
-/// Returns the kinds that are taken out, and why.
-pub fn keep_quick(candidates: &mut Vec<Candidate>, rows: f64, classes: usize) -> Vec<(String, String)> {
-    if rows * classes as f64 <= MOST_LINEAR {
-        return Vec::new();
-    }
-    let is_linear = |candidate: &Candidate| matches!(candidate.recipe, Recipe::Logistic(_));
-    let mut kinds: Vec<String> = candidates.iter().filter(|c| is_linear(c)).map(|c| c.kind.clone()).collect();
+/// Takes out the candidates that take too long for so many rows and classes: linear and additive models, whose passes
+/// are many. Returns the kinds that are taken out, and why.
+pub fn keep_quick(
+    candidates: &mut Vec<Candidate>,
+    (rows, columns, classes): (f64, usize, usize),
+    effort: Effort,
+) -> Vec<(String, String)> {
+    let scores = rows * classes as f64;
+    let too_long = |candidate: &Candidate| match candidate.recipe {
+        Recipe::Logistic(_) => scores > MOST_LINEAR * effort.factor(),
+        Recipe::Additive(_) => scores * columns as f64 > MOST_ADDITIVE * effort.factor(),
+        _ => false,
+    };
+    let mut kinds: Vec<String> = candidates.iter().filter(|c| too_long(c)).map(|c| c.kind.clone()).collect();
     kinds.dedup();
-    candidates.retain(|candidate| !is_linear(candidate));
+    candidates.retain(|candidate| !too_long(candidate));
     let why = |kind: String| {
         let why = format!("{rows} rows of {classes} classes take long to learn: name the model to try it");
         (kind, why)
@@ -190,7 +272,15 @@ pub fn keep_quick(candidates: &mut Vec<Candidate>, rows: f64, classes: usize) ->
 fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usize) -> Result<Vec<Candidate>> {
     let kinds = Kinds::of(columns);
     match model {
-        "gaussian" => gaussians(columns, classes).into_iter().map(|family| gaussian(columns, family)).collect(),
+        "gaussian" => {
+            let gaps = profiles.iter().any(|profile| profile.cells < profile.rows);
+            let all = gaussians(columns, classes, gaps).into_iter().map(|family| gaussian(columns, family));
+            let mut all: Vec<Candidate> = all.collect::<Result<_>>()?;
+            if columns.len() <= MOST_JOINT && !gaps {
+                all.extend(normal_scores(columns)?);
+            }
+            Ok(all)
+        }
         "naive-bayes" if kinds.only_numbers() => {
             let each = ["histogram", "auto"].map(|family| all_numbers(columns, family, 1.0));
             each.into_iter().filter_map(Result::transpose).collect()
@@ -222,6 +312,10 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
         }
         "tree" | "a1de" => binned(model, columns),
         "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
+        ADDITIVE if kinds.texts > 0 => {
+            Err(Error::parameter("models", "additive takes numbers and categories, no texts"))
+        }
+        ADDITIVE => Ok(vec![additive(Additive::default())]),
         "least-squares" => match kinds.only_numbers() {
             true => Ok(vec![Candidate::new(model, Recipe::LeastSquares(LeastSquares))]),
             false => Err(Error::parameter("models", "least-squares takes numbers alone")),
@@ -239,10 +333,22 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
 }
 
 /// Gaussians of all structures; shrinkage is told in standard deviations.
-fn gaussians(columns: &[Column], classes: usize) -> Vec<Gaussian> {
+fn gaussians(columns: &[Column], classes: usize, gaps: bool) -> Vec<Gaussian> {
     let d = columns.len();
     let plain = |covariance: Structure| Gaussian { covariance, ..Gaussian::default() };
     let mut all = Vec::new();
+    if d <= MOST_JOINT {
+        for share in [0.3, 1.0, 3.0] {
+            let prior_rows = Some((share * d as f64).round().max(1.0));
+            all.push(Gaussian { prior_rows, ..plain(Structure::Full) });
+        }
+    }
+    if gaps {
+        // Each takes passes of its own, where cells are missing.
+        let few = [Structure::Full, Structure::Tied].into_iter().filter(|_| d <= MOST_JOINT);
+        all.extend(few.chain([Structure::Diagonal, Structure::TiedDiagonal]).map(plain));
+        return all;
+    }
     if d <= MOST_JOINT {
         for covariance in [Structure::Full, Structure::Tied] {
             let poolings: &[f64] = if covariance.is_tied() { &[0.0] } else { &[0.0, 0.25, 0.5, 0.75] };
@@ -284,6 +390,43 @@ fn gaussian(columns: &[Column], family: Gaussian) -> Result<Candidate> {
     Ok(Candidate::generative(name, if open { learner.folds(5, 0) } else { learner }))
 }
 
+/// Gaussians of normal scores: each number is mapped so that it is normal within the classes taken together.
+fn normal_scores(columns: &[Column]) -> Result<Vec<Candidate>> {
+    let prior_rows = Some(columns.len() as f64);
+    let full = Gaussian { prior_rows, ..Gaussian::default() };
+    let tied = Gaussian { covariance: Structure::Tied, ..Gaussian::default() };
+    let candidate = |family: Gaussian| {
+        let name = format!("gaussian{} --gaussianise", options(&family));
+        Ok(Candidate::generative(name, Generative::gaussian(columns, family)?.gaussianise(true)))
+    };
+    [full, tied].into_iter().map(candidate).collect()
+}
+
+/// Mixtures of Gaussians, where classes have rows enough for several components.
+fn mixtures(columns: &[Column], rows: f64, classes: usize, effort: Effort) -> Result<Vec<Candidate>> {
+    let d = columns.len();
+    if effort == Effort::Quick || d == 0 || rows.is_nan() {
+        return Ok(Vec::new());
+    }
+    let kept = d.min(MOST_MIXED_COLUMNS);
+    let few = |count: &usize| {
+        let products = rows * *count as f64 * (kept * kept) as f64;
+        rows / classes as f64 >= LEAST_COMPONENT * *count as f64 && products <= MOST_MIXED * effort.factor()
+    };
+    let mut counts: Vec<usize> = [2, 4, 8, 16, 24].into_iter().filter(few).collect();
+    if effort == Effort::Normal {
+        counts = counts.split_off(counts.len().saturating_sub(3));
+    }
+    let candidate = |count: usize| {
+        let steps = if kept < d { vec![Step::Pca(kept)] } else { Vec::new() };
+        let family = Gaussian { steps, ..Gaussian::default() };
+        let name = format!("gaussian{} --components {count}", options(&family));
+        let learner = Generative::gaussian(columns, family)?.components(Count::Fixed(count))?;
+        Ok(Candidate::generative(name, learner))
+    };
+    counts.into_iter().map(candidate).collect()
+}
+
 /// A Gaussian's hyper-parameters as options of the command line.
 fn options(family: &Gaussian) -> String {
     let name = |list: &[(&'static str, Structure)]| list.iter().find(|(_, s)| *s == family.covariance).map(|(n, _)| *n);
@@ -295,6 +438,9 @@ fn options(family: &Gaussian) -> String {
         if strength != Strength::Fixed(0.0) {
             text += &format!(" --{option} {strength}");
         }
+    }
+    if let Some(rows) = family.prior_rows {
+        text += &format!(" --prior-rows {rows}");
     }
     for step in &family.steps {
         text += &match step {
@@ -340,6 +486,20 @@ fn binned(model: &str, columns: &[Column]) -> Result<Vec<Candidate>> {
     let family = AnyFamily::named(model)?.with_pseudo_count(1.0);
     let learner = Generative::of_blocks(blocks::together(columns, &family)?).discretise(blocks::binning(&family));
     Ok(vec![Candidate::generative(model, learner)])
+}
+
+fn additive(learner: Additive) -> Candidate {
+    let mut name = ADDITIVE.to_string();
+    let options = [("weight-decay", learner.weight_decay), ("pair-decay", learner.pair_decay)];
+    options.iter().for_each(|(option, value)| {
+        if let Some(value) = value {
+            name += &format!(" --{option} {value}");
+        }
+    });
+    if let Some(pairs) = learner.pairs {
+        name += &format!(" --pairs {pairs}");
+    }
+    Candidate::new(name, Recipe::Additive(learner))
 }
 
 fn linear(link: Link, weight_decay: f64) -> Candidate {

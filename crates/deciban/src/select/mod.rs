@@ -35,6 +35,7 @@ mod compare;
 mod crossed;
 mod fitted;
 mod folds;
+mod fuse;
 pub mod grid;
 mod learning;
 mod leave_one_out;
@@ -45,7 +46,7 @@ mod sums;
 mod view;
 
 pub use calibrate::HeldOut;
-pub use candidate::{Candidate, Recipe};
+pub use candidate::{Candidate, Part, Recipe};
 pub use compare::{Comparison, CrossValidation, Outcome};
 pub use crossed::CrossedCalibration;
 pub use fitted::{FoldModels, Scorer};

@@ -86,6 +86,23 @@ pub struct HeldRows {
     pub evidence: Vec<Vec<f64>>,
 }
 
+impl HeldRows {
+    /// The same rows, with what became of them under these candidates only.
+    pub(super) fn only(&self, candidates: &[usize]) -> HeldRows {
+        let of = |all: &[Vec<f64>]| candidates.iter().map(|&c| all[c].clone()).collect();
+        HeldRows {
+            losses: of(&self.losses),
+            errors: candidates.iter().map(|&c| self.errors[c].clone()).collect(),
+            llrs: of(&self.llrs),
+            evidence: of(&self.evidence),
+            classes: self.classes.clone(),
+            weights: self.weights.clone(),
+            folds: self.folds.clone(),
+            cells: self.cells.clone(),
+        }
+    }
+}
+
 impl Scored {
     /// The sums of a candidate, all folds together.
     pub fn total(&self, candidate: usize) -> Sums {

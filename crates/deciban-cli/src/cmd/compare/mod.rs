@@ -5,6 +5,7 @@ mod models;
 
 use clap::Args;
 use deciban::Result;
+use deciban::select::grid::Effort;
 
 use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
 use crate::output::{Destination, say, tell};
@@ -33,12 +34,15 @@ pub struct Compare {
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, a1de,
-    /// logistic, probit, cloglog, least-squares, noisy-or
+    /// logistic, probit, cloglog, additive, least-squares, noisy-or
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
     /// What to rank by: log-loss, or the likelihood of held-out rows from statistics alone (no scoring)
     #[arg(long, value_parser = one_of(&MEASURES), default_value = "log-loss")]
     by: Measure,
+    /// How much work the search may take: quick, normal or thorough
+    #[arg(long, value_parser = one_of(&Effort::ALL), default_value = "normal")]
+    effort: Effort,
     /// Show the best N
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -67,6 +71,7 @@ impl Compare {
         let request = Comparing {
             models: self.models.clone(),
             by: self.by,
+            effort: self.effort,
             folds: self.folds.count(),
             rule: self.folds.rule(),
             seed: self.folds.seed(),

@@ -91,8 +91,7 @@ impl Prepared {
         let pass = self.tally();
         let columns = engine.run(&pass)?;
         let coded = self.reader.coding.columns();
-        let all_levels = self.schema.columns().iter().all(|column| !column.is_numeric());
-        let most = most_pairs.unwrap_or(if all_levels { 100 } else { 60 });
+        let most = most_pairs.unwrap_or_else(|| super::default_pairs(self.schema.columns()));
         let pairs = rank_pairs(engine, &columns, &pass, most)?;
         Ok(((0..coded.len()).map(|c| columns.weights(c, self.classes.len())).collect(), pairs))
     }

@@ -37,6 +37,7 @@ pub use tally::Tally;
 use self::choose::Choice;
 use self::fit::{Aim, Prepared};
 use super::Learner;
+use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 
@@ -103,6 +104,22 @@ impl Additive {
         }
         Ok(())
     }
+}
+
+impl Additive {
+    /// The same learner with the decays and the pairs that cross-validation chooses, so that nothing is left open.
+    pub fn settled(&self, engine: &impl Engine) -> Result<Additive> {
+        self.check()?;
+        let Choice { decay, pair_decay, .. } = self.choose(engine)?;
+        let most = || self.pairs.map_or_else(|| Ok(default_pairs(engine.schema()?.columns())), Ok);
+        let pairs = Some(if pair_decay.is_some() { most()? } else { 0 });
+        Ok(Additive { weight_decay: Some(decay), pairs, pair_decay, ..self.clone() })
+    }
+}
+
+/// The most pairs by default.
+fn default_pairs(columns: &[Column]) -> usize {
+    if columns.iter().all(|column| !column.is_numeric()) { 100 } else { 60 }
 }
 
 impl Learner for Additive {

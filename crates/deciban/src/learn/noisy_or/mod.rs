@@ -13,12 +13,12 @@
 
 mod model;
 mod pass;
-mod solve;
 
 pub use model::{Cause, NoisyOrFit, NoisyOrModel};
 pub use pass::Causes;
 
 use super::Learner;
+use super::bounded;
 use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
@@ -114,14 +114,14 @@ impl Learner for NoisyOr {
         let weight: f64 = weights.iter().sum();
         let start = start(&scales, weights[effect as usize] / weight);
         let limits = Limits { gradient: self.tolerance, iterations: self.iterations };
-        let scales = solve::Scales(&scales);
+        let scales = bounded::Scales(&scales);
         let solution = match self.method {
             Method::Newton if causes > 4 * MOST_DENSE => {
                 return Err(Error::parameter("model", format!("{causes} causes are too many for Newton's method")));
             }
-            Method::Newton => solve::newton(&objective, start, &scales, limits)?,
-            Method::Auto if causes <= MOST_DENSE => solve::newton(&objective, start, &scales, limits)?,
-            Method::Auto | Method::Em => solve::em(&objective, start, &scales, limits)?,
+            Method::Newton => bounded::newton(&objective, start, &scales, limits)?,
+            Method::Auto if causes <= MOST_DENSE => bounded::newton(&objective, start, &scales, limits)?,
+            Method::Auto | Method::Em => bounded::em(&objective, start, &scales, limits)?,
         };
         let penalty = self.pseudo_count * solution.theta[..causes].iter().sum::<f64>();
         let never_fail = |i: &usize| self.pseudo_count == 0.0 && without[*i] == 0.0 && with[*i] > 0.0;

@@ -1,0 +1,181 @@
+//! Fusion in a comparison: the best candidate of each sort of model, by weights that are learned from the same
+//! evidence of held-out rows as the calibrations.
+//!
+//! A fused model is judged by rows that neither its members nor their maps nor their weights have seen: for each fold
+//! the maps and the weights are learned from the other folds. (As with calibrations, the models that scored the other
+//! folds have seen the fold's rows; maps and weights have but a few numbers to learn from that.)
+
+use std::time::Instant;
+
+use super::calibrate::{HeldOut, Maps, judge};
+use super::candidate::{Candidate, Part};
+use super::compare::{Comparison, Outcome};
+use super::score::{HeldRows, Score};
+use crate::calibrate::{Affine, Calibration, Share};
+use crate::error::Result;
+use crate::fuse::Fusion;
+
+/// No more members are fused: those of the least loss.
+const MOST_MEMBERS: usize = 8;
+
+/// Every member has a weight to be learned, for which so many rows must be there.
+const ROWS_PER_MEMBER: usize = 150;
+
+/// Above so many numbers (rows × classes × members), there is no fusion.
+const MOST_NUMBERS: f64 = 3.2e7;
+
+/// With fewer rows a fusion must be clearly better than the best of its members.
+const FEW_ROWS: usize = 500;
+
+/// A member of less weight is dropped.
+const LEAST_WEIGHT: f64 = 0.01;
+
+/// A candidate that may be a member.
+struct Chosen<'a> {
+    /// Its number among the rows' evidence.
+    index: usize,
+    outcome: Outcome,
+    /// Its maps, if it is better with them.
+    maps: Option<&'a Maps>,
+}
+
+impl Chosen<'_> {
+    /// Its evidence, by its own map of `which`.
+    fn evidence(&self, rows: &HeldRows, classes: usize, map: impl Fn(&Maps) -> &Calibration) -> Vec<f64> {
+        let mut values = rows.evidence[self.index].clone();
+        if let Some(maps) = self.maps {
+            let map = map(maps);
+            for (r, row) in values.chunks_exact_mut(classes).enumerate() {
+                map.apply_row(row, Share::new(rows.cells[r] as usize, maps.typical_cells));
+            }
+        }
+        values
+    }
+}
+
+impl Comparison {
+    /// Adds the fusion of the best candidate of each sort, if there are two that are better than the prior alone.
+    /// `places` are those of the candidates whose evidence `rows` hold and whose calibrations have `maps`.
+    pub(super) fn add_fused(
+        &mut self,
+        places: &[usize],
+        maps: &[Option<Maps>],
+        score: &Score,
+        rows: &HeldRows,
+        candidates: &[Candidate],
+    ) -> Result<()> {
+        let started = Instant::now();
+        let classes = score.judge.classes();
+        let most = (rows.classes.len() / ROWS_PER_MEMBER).clamp(2, MOST_MEMBERS);
+        let mut chosen = self.members(places, maps, candidates, most);
+        if chosen.len() < 2 || rows.classes.len() as f64 * (classes * chosen.len()) as f64 > MOST_NUMBERS {
+            return Ok(());
+        }
+        // Rows of a class that no other fold has teach nothing.
+        let seen = |r: usize| !rows.losses[chosen[0].index][r].is_nan();
+        let weights: Vec<f64> = (0..rows.classes.len()).map(|r| if seen(r) { rows.weights[r] } else { 0.0 }).collect();
+        let fit = |members: &[Vec<f64>], weights: &[f64]| {
+            let slices: Vec<&[f64]> = members.iter().map(Vec::as_slice).collect();
+            Fusion::fit(&slices, classes, &rows.classes, weights)
+        };
+        let mut fused = vec![0.0; rows.classes.len() * classes];
+        for fold in 0..score.models.len() {
+            let own = |member: &Chosen<'_>| member.evidence(rows, classes, |maps| &maps.without[fold]);
+            let members: Vec<Vec<f64>> = chosen.iter().map(own).collect();
+            let is_other = |(w, f): (&f64, &u32)| if *f as usize == fold { 0.0 } else { *w };
+            let others: Vec<f64> = weights.iter().zip(&rows.folds).map(is_other).collect();
+            let fusion = fit(&members, &others)?;
+            for (r, out) in fused.chunks_exact_mut(classes).enumerate().filter(|(r, _)| rows.folds[*r] as usize == fold)
+            {
+                add_up(&fusion, members.iter().map(|e| &e[r * classes..][..classes]), out);
+                out.iter_mut().zip(&fusion.offsets).for_each(|(e, b)| *e += b);
+            }
+        }
+        let (folds, kept) = judge(score, rows, |_, r, row| row.copy_from_slice(&fused[r * classes..][..classes]));
+        let whole = |member: &Chosen<'_>| member.evidence(rows, classes, |maps| &maps.whole);
+        let mut members: Vec<Vec<f64>> = chosen.iter().map(whole).collect();
+        let mut fusion = fit(&members, &weights)?;
+        let strong: Vec<bool> = fusion.weights.iter().map(|w| *w >= LEAST_WEIGHT).collect();
+        if strong.iter().filter(|is| **is).count() < 2 {
+            return Ok(());
+        }
+        if strong.contains(&false) {
+            let mut at = strong.iter();
+            members.retain(|_| at.next() == Some(&true));
+            let mut at = strong.iter();
+            chosen.retain(|_| at.next() == Some(&true));
+            fusion = fit(&members, &weights)?;
+        }
+        for (r, out) in fused.chunks_exact_mut(classes).enumerate() {
+            out.fill(0.0);
+            add_up(&fusion, members.iter().map(|e| &e[r * classes..][..classes]), out);
+        }
+        let held_out = HeldOut::of(rows, &fused, &kept.0, classes)?;
+        let mut sums = folds[0].clone();
+        folds[1..].iter().for_each(|fold| sums.merge(fold));
+        let seconds = chosen.iter().map(|member| member.outcome.seconds).sum::<f64>() + started.elapsed().as_secs_f64();
+        let parts: Vec<(Part, Option<Vec<usize>>)> = chosen
+            .iter()
+            .zip(&fusion.weights)
+            // A weight that the last fit has put to 0 would be no member.
+            .filter(|(_, weight)| **weight > 0.0)
+            .map(|(member, &weight)| {
+                let candidate = candidates[member.outcome.candidate].clone();
+                let calibration = member.maps.map(|maps| (maps.whole.clone(), maps.typical_cells));
+                (Part { candidate, weight, calibration }, member.outcome.blocks.clone())
+            })
+            .collect();
+        let sorts: Vec<&str> = parts.iter().map(|(part, _)| part.candidate.sort()).collect();
+        let outcome = Outcome {
+            candidate: chosen[0].outcome.candidate,
+            name: format!("fused ({})", sorts.join(", ")),
+            sums,
+            folds,
+            seconds,
+            calibration: Some(Calibration::Affine(Affine { bound: 0.0, scale: 1.0, bias: fusion.offsets })),
+            typical_cells: held_out.typical_cells(),
+            scores: held_out.scores()?,
+            place: 0,
+            blocks: None,
+            parts,
+        };
+        let few = rows.classes.len() < FEW_ROWS;
+        self.add_fusion(outcome, kept, |comparison, outcome| {
+            let gain = comparison.difference(&comparison.ranked()[0], outcome);
+            !few || gain.is_some_and(|(gain, error)| gain > error)
+        });
+        Ok(())
+    }
+
+    /// The best candidate of each sort, with or without its calibration, the best first.
+    fn members<'m>(
+        &self,
+        places: &[usize],
+        maps: &'m [Option<Maps>],
+        candidates: &[Candidate],
+        most: usize,
+    ) -> Vec<Chosen<'m>> {
+        let mut chosen: Vec<Chosen<'m>> = Vec::new();
+        for outcome in self.ranked().iter().filter(|outcome| self.beats_prior(outcome)) {
+            // A calibrated outcome has the candidate of its plain one.
+            let is_same = |place: &usize| {
+                let plain = self.ranked().iter().find(|o| o.place == *place);
+                plain.is_some_and(|plain| plain.candidate == outcome.candidate)
+            };
+            let Some(index) = places.iter().position(is_same) else { continue };
+            let sort = candidates[outcome.candidate].sort();
+            if chosen.len() < most && chosen.iter().all(|c| candidates[c.outcome.candidate].sort() != sort) {
+                let maps = outcome.calibration.as_ref().and(maps[index].as_ref());
+                chosen.push(Chosen { index, outcome: outcome.clone(), maps });
+            }
+        }
+        chosen
+    }
+}
+
+/// Σ αₘ eₘ of a row, added to `out`.
+fn add_up<'a>(fusion: &Fusion, members: impl Iterator<Item = &'a [f64]>, out: &mut [f64]) {
+    for (alpha, row) in fusion.weights.iter().zip(members).filter(|(alpha, _)| **alpha > 0.0) {
+        out.iter_mut().zip(row).for_each(|(e, x)| *e += alpha * x);
+    }
+}
