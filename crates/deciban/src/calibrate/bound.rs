@@ -6,8 +6,8 @@
 //! eₖ ↦ ln((1 − ε) pₖ + ε/K)     no LLR is beyond ± ln(1 + K(1 − ε)/ε)
 //! ```
 //!
-//! ε is one of [`BOUNDS`], whichever leaves the least loss after the map. Without it a few rows that a model is
-//! wildly wrong about flatten the map of all others.
+//! ε is one of [`BOUNDS`], the largest that leaves nearly the least loss after the map. Without it a few rows that a
+//! model is wildly wrong about flatten the map of all others, and one such row among new ones costs more than all others.
 
 use crate::error::Result;
 use crate::evidence::Evidence;

@@ -87,7 +87,7 @@ pub struct Calibrator {
     pub prior: Option<Prior>,
     /// Rows of every class that are added at random places; by default 1 for PAV and 0 for the others.
     pub pseudo_count: Option<f64>,
-    /// Whether the evidence is bounded before an affine map, by the best of [`BOUNDS`].
+    /// Whether the evidence is bounded before an affine map, by one of [`BOUNDS`].
     pub bounded: bool,
 }
 
@@ -198,8 +198,9 @@ impl Calibrator {
         })
     }
 
-    /// The affine map behind the bound that leaves the least loss. The bounds are tried from the smallest up, until
-    /// two in a row gain nothing.
+    /// The affine map behind the bound that leaves the least loss, or nearly: of those that cost no more than 10⁻⁴
+    /// nats a row the largest, for rows that are still to come may be wilder than these. The bounds are tried from
+    /// the smallest up, until two in a row gain nothing.
     fn bounded_affine(
         &self,
         evidence: &Evidence,
@@ -207,14 +208,15 @@ impl Calibrator {
         classes: &[String],
         start: Option<&Calibration>,
     ) -> Result<Affine> {
-        // Less is not worth a bound.
         const GAIN: f64 = 1e-6;
+        const COST: f64 = 1e-4;
         let (prior, pseudo_count) = self.terms(classes);
         let mut start = match start {
             Some(Calibration::Affine(map)) => Some(map.clone()),
             _ => None,
         };
-        let (mut best, mut first_error, mut idle): (Option<(Affine, f64)>, _, _) = (None, None, 0);
+        let (mut tried, mut least): (Vec<(Affine, f64)>, f64) = (Vec::new(), f64::INFINITY);
+        let (mut first_error, mut idle) = (None, 0);
         for epsilon in BOUNDS {
             let evidence = bound::bounded(evidence, epsilon)?;
             let rows = Held::new(&evidence, truth, weights);
@@ -223,10 +225,9 @@ impl Calibrator {
                 Ok((map, loss)) => {
                     let map = Affine { bound: epsilon, ..map };
                     start = Some(map.clone());
-                    idle = if best.as_ref().is_some_and(|(_, least)| loss > least - GAIN) { idle + 1 } else { 0 };
-                    if idle == 0 {
-                        best = Some((map, loss));
-                    }
+                    idle = if loss > least - GAIN { idle + 1 } else { 0 };
+                    least = least.min(loss);
+                    tried.push((map, loss));
                 }
                 Err(error) => {
                     // Rows that are apart stay so behind any bound.
@@ -240,7 +241,7 @@ impl Calibrator {
                 break;
             }
         }
-        match (best, first_error) {
+        match (tried.into_iter().rev().find(|(_, loss)| *loss <= least + COST), first_error) {
             (Some((map, _)), _) => Ok(map),
             (None, error) => Err(error.unwrap_or_else(|| Error::Classes("there is nothing to calibrate".into()))),
         }

@@ -39,7 +39,7 @@ pub fn explain(model: &AdditiveModel, x: &Batch<'_>, row: usize) -> Result<Expla
 }
 
 /// What a cell holds, for people to read.
-fn cell(x: &Batch<'_>, row: usize, c: usize, column: &Column) -> Result<String> {
+pub(super) fn cell(x: &Batch<'_>, row: usize, c: usize, column: &Column) -> Result<String> {
     let place = [c];
     let cells = Cells::new(x, &place, Rows::Range(row..row + 1));
     if column.is_numeric() {

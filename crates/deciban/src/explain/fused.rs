@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
+use super::additive::cell;
 use super::{Explanation, Order, explain_until};
-use crate::data::Batch;
+use crate::data::{Batch, Kind};
 use crate::error::Result;
 use crate::fuse::{FusedModel, Member};
+use crate::learn::Classifier;
 
 pub fn explain(model: &FusedModel, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
     let mut all: Vec<(Explanation, HashMap<String, usize>)> =
@@ -30,6 +32,14 @@ pub fn explain(model: &FusedModel, x: &Batch<'_>, order: Order, stop: &AtomicBoo
                         fused.entries.push(entry);
                     }
                 }
+            }
+        }
+    }
+    // Members may show bins: the ledger of all of them shows what the cell holds.
+    for (c, column) in model.schema().columns().iter().enumerate().filter(|(_, column)| column.kind != Kind::Text) {
+        for (row, (explanation, places)) in all.iter_mut().enumerate() {
+            if let Some(entry) = places.get(&column.name).map(|&place| &mut explanation.entries[place]) {
+                entry.value = cell(x, row, c, column)?;
             }
         }
     }

@@ -230,7 +230,9 @@ fn calibrated(model: &CalibratedModel, x: &Batch<'_>, order: Order, stop: &Atomi
         if bounded.is_some() {
             explanation.entries.push(Entry::new("(bound)", "", by_bound));
         }
-        explanation.entries.push(Entry::new("(calibration)", "", rest));
+        // The members of a fusion have calibrations of their own.
+        let name = if matches!(model.model(), Model::Fused(_)) { "(offsets)" } else { "(calibration)" };
+        explanation.entries.push(Entry::new(name, "", rest));
     }
     Ok(all)
 }

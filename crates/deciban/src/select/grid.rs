@@ -51,7 +51,7 @@ impl Effort {
 }
 
 /// The kinds of models that can be compared.
-pub const MODELS: [&str; 12] = [
+pub const MODELS: [&str; 13] = [
     "gaussian",
     "naive-bayes",
     "bernoulli",
@@ -78,6 +78,9 @@ const MOST_CELLS: f64 = 1e4;
 
 /// Above so many products a step (rows × components × columns²), a mixture takes too long.
 const MOST_MIXED: f64 = 5e8;
+
+/// With fewer rows a class, mixtures are not tried: their likelihood grows with every component.
+const LEAST_CLASS: f64 = 200.0;
 
 /// With fewer rows a component, a mixture is not tried.
 const LEAST_COMPONENT: f64 = 30.0;
@@ -405,7 +408,7 @@ fn normal_scores(columns: &[Column]) -> Result<Vec<Candidate>> {
 /// Mixtures of Gaussians, where classes have rows enough for several components.
 fn mixtures(columns: &[Column], rows: f64, classes: usize, effort: Effort) -> Result<Vec<Candidate>> {
     let d = columns.len();
-    if effort == Effort::Quick || d == 0 || rows.is_nan() {
+    if d == 0 || rows < LEAST_CLASS * classes as f64 {
         return Ok(Vec::new());
     }
     let kept = d.min(MOST_MIXED_COLUMNS);
