@@ -91,6 +91,9 @@ const MOST_MIXED_COLUMNS: usize = 32;
 /// Above so many table look-ups a pass (rows × columns × classes), an additive model takes too long.
 const MOST_ADDITIVE: f64 = 3e7;
 
+/// Above so many counts a pass (rows × columns²), models of pairs of columns take too long.
+const MOST_PAIRED: f64 = 2e9;
+
 /// What a table's columns are, in short.
 struct Kinds {
     numbers: usize,
@@ -249,8 +252,8 @@ pub fn left_out(engine: &dyn Engine) -> Result<Vec<(&'static str, String)>> {
 /// Above so many scores (rows × classes), linear models take too long: they visit them hundreds of times.
 const MOST_LINEAR: f64 = 2e7;
 
-/// Takes out the candidates that take too long for so many rows and classes: linear and additive models, whose passes
-/// are many. Returns the kinds that are taken out, and why.
+/// Takes out the candidates that take too long for so many rows, columns and classes: linear and additive models, whose
+/// passes are many, and those that count pairs of columns. Returns the kinds that are taken out, and why.
 pub fn keep_quick(
     candidates: &mut Vec<Candidate>,
     (rows, columns, classes): (f64, usize, usize),
@@ -260,13 +263,18 @@ pub fn keep_quick(
     let too_long = |candidate: &Candidate| match candidate.recipe {
         Recipe::Logistic(_) => scores > MOST_LINEAR * effort.factor(),
         Recipe::Additive(_) => scores * columns as f64 > MOST_ADDITIVE * effort.factor(),
+        Recipe::Generative(_) if ["tree", "a1de"].contains(&candidate.kind.as_str()) => {
+            rows * (columns * columns) as f64 > MOST_PAIRED * effort.factor()
+        }
         _ => false,
     };
     let mut kinds: Vec<String> = candidates.iter().filter(|c| too_long(c)).map(|c| c.kind.clone()).collect();
     kinds.dedup();
     candidates.retain(|candidate| !too_long(candidate));
     let why = |kind: String| {
-        let why = format!("{rows} rows of {classes} classes take long to learn: name the model to try it");
+        let why = format!(
+            "{rows} rows, {columns} columns and {classes} classes take long to learn: name the model to try it"
+        );
         (kind, why)
     };
     kinds.into_iter().map(why).collect()
