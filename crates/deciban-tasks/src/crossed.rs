@@ -21,13 +21,7 @@ pub struct Crossed {
 impl Crossed {
     /// Learns a calibration for a candidate from the scores of every row by models without its fold. Their evidence
     /// is held in memory if that takes no more than `memory` bytes, and computed several times if it takes more.
-    pub fn new(
-        input: &dyn Engine,
-        candidate: &Candidate,
-        method: Method,
-        folds: Folds,
-        memory: usize,
-    ) -> Result<Self> {
+    pub fn new(input: &dyn Engine, candidate: &Candidate, method: Method, folds: Folds, memory: usize) -> Result<Self> {
         let (count, calibrator) = (folds.count(), Calibrator { method, bounded: true, ..Calibrator::default() });
         let calibration = CrossValidation::new(folds).calibration(input, candidate, &calibrator, memory)?;
         Ok(Crossed { calibration, folds: count })

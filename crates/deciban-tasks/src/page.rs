@@ -216,6 +216,7 @@ fn scorer(model: &Model) -> Result<Value> {
         }
         Model::Calibrated(model) => calibrated(model),
         Model::Additive(_) => Err(refused("additive models")),
+        Model::Fused(_) => Err(refused("several models fused")),
         Model::NoisyOr(_) => Err(refused("noisy-OR models")),
         Model::LeastSquares(_) => Err(refused("least-squares models")),
     }
@@ -257,6 +258,9 @@ fn calibrated(model: &CalibratedModel) -> Result<Value> {
     let Calibration::Affine(map) = model.calibration() else {
         return Err(refused("calibrations that are not lines (they are with §method=logistic)"));
     };
+    if map.bound > 0.0 {
+        return Err(refused("calibrations with a bound"));
+    }
     let mut told = scorer(model.model())?;
     told["calibration"] = json!({ "scale": map.scale, "bias": map.bias, "typical_cells": model.typical_cells() });
     Ok(told)

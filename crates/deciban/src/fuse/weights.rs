@@ -12,8 +12,8 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::learn::bounded::{Scales, newton};
-use crate::learn::solve::{Curvature, Limits, Objective, Point};
+use crate::numerics::bounded::{Scales, newton};
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
 use crate::numerics::{Matrix, log_sum_exp};
 
 /// ρ: what a squared difference from 1/M, or of an offset from their mean, costs in rows.

@@ -7,7 +7,6 @@ mod about;
 mod additive;
 mod block;
 pub mod blocks;
-pub(crate) mod bounded;
 mod components;
 mod em;
 mod expect;

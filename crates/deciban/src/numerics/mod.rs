@@ -1,5 +1,6 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
+pub(crate) mod bounded;
 pub(crate) mod covariance;
 mod digamma;
 mod glasso;

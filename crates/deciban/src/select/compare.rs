@@ -478,7 +478,7 @@ impl Comparison {
 
     /// The model of an outcome, from all rows: of a closed-form candidate from the statistics, of
     /// others by passes on `engine`.
-    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &impl Engine) -> Result<Model> {
+    pub fn refit(&self, outcome: &Outcome, candidates: &[Candidate], engine: &dyn Engine) -> Result<Model> {
         let model = match &outcome.parts[..] {
             [] => self.refit_plain(&candidates[outcome.candidate], outcome.blocks.as_deref(), engine)?,
             parts => {

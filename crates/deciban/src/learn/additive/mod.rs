@@ -108,7 +108,7 @@ impl Additive {
 
 impl Additive {
     /// The same learner with the decays and the pairs that cross-validation chooses, so that nothing is left open.
-    pub fn settled(&self, engine: &impl Engine) -> Result<Additive> {
+    pub fn settled(&self, engine: &dyn Engine) -> Result<Additive> {
         self.check()?;
         let Choice { decay, pair_decay, .. } = self.choose(engine)?;
         let most = || self.pairs.map_or_else(|| Ok(default_pairs(engine.schema()?.columns())), Ok);

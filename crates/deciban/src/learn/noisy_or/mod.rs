@@ -18,13 +18,13 @@ pub use model::{Cause, NoisyOrFit, NoisyOrModel};
 pub use pass::Causes;
 
 use super::Learner;
-use super::bounded;
 use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
 use crate::data::Schema;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
+use crate::numerics::bounded;
 use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
 use crate::posterior::Prior;
 
