@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
-const MODELS: [(&str, &[&str]); 12] = [
+const MODELS: [(&str, &[&str]); 13] = [
     ("gaussian", &["--columns", "weight,age"]),
     ("naive-bayes", &["--text", "note"]),
     ("bernoulli", &["--ignore", "fur,indoor", "--text", "note"]),
@@ -14,6 +14,7 @@ const MODELS: [(&str, &[&str]); 12] = [
     ("table", &["--ignore", "note"]),
     ("tree", &["--ignore", "note"]),
     ("a1de", &["--ignore", "note"]),
+    ("parzen", &["--columns", "weight,age"]),
     ("logistic", &["--text", "note"]),
     ("probit", &["--text", "note"]),
     ("cloglog", &["--text", "note"]),

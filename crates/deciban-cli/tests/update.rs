@@ -36,7 +36,7 @@ fn sites() -> Folder {
     folder
 }
 
-const MODELS: [&[&str]; 13] = [
+const MODELS: [&[&str]; 14] = [
     &["--model", "gaussian", "--columns", "kg,visits"],
     &["--model", "gaussian", "--columns", "kg,visits", "--covariance", "tied", "--prior", "uniform"],
     &["--model", "gaussian", "--columns", "kg,visits", "--standardise", "--shrinkage", "auto", "--folds", "3"],
@@ -49,6 +49,7 @@ const MODELS: [&[&str]; 13] = [
     &["--model", "table", "--columns", "fur"],
     &["--model", "tree", "--columns", "fur"],
     &["--model", "a1de", "--columns", "fur"],
+    &["--model", "parzen", "--columns", "kg,visits"],
     &["--model", "least-squares", "--columns", "kg,visits"],
 ];
 

@@ -157,7 +157,7 @@ def test_weights_are_repetitions():
     assert_allclose(weighted.evidence(X), repeated.evidence(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "naive-bayes", "bernoulli", "table", "tree", "a1de", "logistic", "least-squares", "auto"])
+@pytest.mark.parametrize("name", ["gaussian", "naive-bayes", "bernoulli", "table", "tree", "a1de", "parzen", "logistic", "least-squares", "auto"])
 def test_every_model_is_kept(name, tmp_path):
     table = {"a": X[:, 0], "b": X[:, 1]}
     model = Classifier(name).fit(table, Y)

@@ -27,6 +27,7 @@ MODELS = [
     lambda: Classifier("multinomial"),
     lambda: Classifier("tree"),
     lambda: Classifier("a1de"),
+    lambda: Classifier("parzen"),
     lambda: Classifier("table"),
     lambda: Classifier("logistic"),
     lambda: Classifier("least-squares"),

@@ -16,7 +16,7 @@ __all__ = ["Classifier", "NotFittedError"]
 
 
 #: The models that are fitted from statistics, which add up.
-GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de")
+GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen")
 
 
 #: The models that take sparse matrices, whose cells are counts.
@@ -43,8 +43,8 @@ class Classifier(Estimator):
     ----------
     model : str, default "auto"
         "auto" compares all models that fit the columns by cross-validation, and learns the best, or several fused.
-        Otherwise one of "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "logistic",
-        "probit", "cloglog", "additive", "noisy-or", "least-squares".
+        Otherwise one of "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen",
+        "logistic", "probit", "cloglog", "additive", "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
         classes that it does not name share the rest as in the training data.
@@ -1043,7 +1043,7 @@ class Classifier(Estimator):
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
-        levels = self.model not in ("gaussian", "least-squares", "bernoulli", "multinomial")
+        levels = self.model not in ("gaussian", "parzen", "least-squares", "bernoulli", "multinomial")
         cells = InputTags(
             sparse=self.model in SPARSE,
             string=levels,

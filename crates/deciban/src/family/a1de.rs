@@ -125,7 +125,7 @@ fn choose_paired(levels: &[usize], classes: usize) -> Vec<usize> {
 }
 
 /// I(X; C) in nats, from the weights of the levels in each class.
-fn information(classes: &[&Vec<f64>]) -> f64 {
+pub(super) fn information(classes: &[&Vec<f64>]) -> f64 {
     let x_ln_x = |x: f64| if x > 0.0 { x * x.ln() } else { 0.0 };
     let levels = classes.first().map_or(0, |class| class.len());
     let of_level = |v: usize| classes.iter().map(|class| class[v]).sum::<f64>();

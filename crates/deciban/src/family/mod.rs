@@ -20,6 +20,7 @@ pub mod log_normal;
 pub mod multinomial;
 pub mod normal;
 pub mod pairs;
+pub mod parzen;
 pub mod poisson;
 pub mod table;
 #[cfg(test)]
@@ -487,6 +488,7 @@ families! {
     "table" Table: table::Table,
     "tree" Tree: tree::Tree,
     "a1de" A1de: a1de::A1de,
+    "parzen" Parzen: parzen::Parzen,
     "multinomial" Multinomial: multinomial::Multinomial,
     "poisson" Poisson: poisson::Poisson,
     "exponential" Exponential: exponential::Exponential,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | naive Bayes | numbers by a Gaussian, categories by a categorical, counts by a Poisson, each text by a multinomial; columns that are named by the family that is named; numbers that no Gaussian describes by a histogram, if [`NaiveBayes::settle`] saw them |
 //! | Bernoulli, multinomial | all numbers and counts together, each text on its own |
+//! | Parzen | all numbers together |
 //! | table, tree, A1DE | all categories together, numbers cut into bins first |
 
 use super::Block;
@@ -172,6 +173,22 @@ pub fn counted(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
     let texts = (0..columns.len()).filter(|&c| columns[c].kind == Kind::Text).map(|c| vec![c]);
     let places = Some(numbers).filter(|n| !n.is_empty()).into_iter().chain(texts);
     nonempty(places.map(|places| Block::new(places, columns, family.clone())).collect())
+}
+
+/// One block of all columns, which must be numbers.
+pub fn numbers(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
+    if let Some(column) = columns.iter().find(|c| c.kind != Kind::Number) {
+        return Err(Error::Schema(format!(
+            "column `{0}` does not hold numbers: leave it out with §ignore='{0}', \
+             or give §number='{0}' to see the first cell that is none",
+            column.name
+        )));
+    }
+    nonempty(if columns.is_empty() {
+        Vec::new()
+    } else {
+        vec![Block::new((0..columns.len()).collect(), columns, family.clone())]
+    })
 }
 
 /// One block of all columns, by a family of categories: numbers among them need bins.

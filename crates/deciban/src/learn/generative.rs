@@ -2,7 +2,9 @@
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
 use super::em::{self, Convergence};
-use super::{About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, evidence_of, score_in_tiles};
+use super::{
+    About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, blocks, evidence_of, score_in_tiles,
+};
 use crate::data::{Batch, Column, Kind, Profile, Rows, Schema, Tile, Value};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
@@ -35,18 +37,7 @@ impl Generative {
     /// One Gaussian block of all columns, which must be numbers.
     pub fn gaussian(columns: &[Column], family: Gaussian) -> Result<Self> {
         family.check()?;
-        if let Some(column) = columns.iter().find(|c| c.kind != Kind::Number) {
-            return Err(Error::Schema(format!(
-                "column `{0}` does not hold numbers: leave it out with §ignore='{0}', \
-                 or give §number='{0}' to see the first cell that is none",
-                column.name
-            )));
-        }
-        if columns.is_empty() {
-            return Err(Error::Schema("there is no column to learn from".into()));
-        }
-        let block = Block::new((0..columns.len()).collect(), columns, AnyFamily::Gaussian(family));
-        Ok(Generative::of_blocks(vec![block]))
+        Ok(Generative::of_blocks(blocks::numbers(columns, &AnyFamily::Gaussian(family))?))
     }
 
     /// Blocks as [`blocks`](super::blocks) makes them.

@@ -17,7 +17,8 @@ use crate::select::grid::Effort;
 use crate::transform::{Binning, Step};
 
 /// The models that are fitted from statistics.
-pub const GENERATIVE: [&str; 7] = ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de"];
+pub const GENERATIVE: [&str; 8] =
+    ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen"];
 
 /// The models that are linear in their features, and their links.
 pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
@@ -83,6 +84,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
     ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
     ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
     ("a1de", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
+    ("parzen", &[FOLDS]),
     ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
     ("probit", &[WEIGHTS, FOLDS, TEXTS]),
     ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
@@ -344,6 +346,7 @@ impl Options {
                 Generative::of_blocks(blocks).gaussianise(self.gaussianise)
             }
             "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
+            "parzen" => Generative::of_blocks(blocks::numbers(columns, &self.named(model)?)?),
             "table" | "tree" | "a1de" => {
                 let cuts = self.cuts(columns)?;
                 if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {

@@ -6,6 +6,7 @@
 //! | numbers, classes of many rows | mixtures of Gaussians |
 //! | any | naive Bayes: numbers apart, jointly, in histograms, or each by the family that suits it; pseudo-counts |
 //! | categories, flags and numbers in bins | table, tree, A1DE |
+//! | numbers, not too many rows | Parzen |
 //! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
 //! | any | logistic with several weight decays; of two classes also probit and cloglog, if they are named |
 //! | any but texts | additive: steps and pairs, with decays that cross-validation settles ([`settle`]) |
@@ -51,7 +52,7 @@ impl Effort {
 }
 
 /// The kinds of models that can be compared.
-pub const MODELS: [&str; 13] = [
+pub const MODELS: [&str; 14] = [
     "gaussian",
     "naive-bayes",
     "bernoulli",
@@ -59,6 +60,7 @@ pub const MODELS: [&str; 13] = [
     "table",
     "tree",
     "a1de",
+    "parzen",
     "logistic",
     "probit",
     "cloglog",
@@ -93,6 +95,9 @@ const MOST_ADDITIVE: f64 = 3e7;
 
 /// Above so many counts a pass (rows × columns²), models of pairs of columns take too long.
 const MOST_PAIRED: f64 = 2e9;
+
+/// Above so many products (rows² × columns), kernels on all rows take too long.
+const MOST_KERNELS: f64 = 2e10;
 
 /// What a table's columns are, in short.
 struct Kinds {
@@ -253,7 +258,7 @@ pub fn left_out(engine: &dyn Engine) -> Result<Vec<(&'static str, String)>> {
 const MOST_LINEAR: f64 = 2e7;
 
 /// Takes out the candidates that take too long for so many rows, columns and classes: linear and additive models, whose
-/// passes are many, and those that count pairs of columns. Returns the kinds that are taken out, and why.
+/// passes are many, and those that look at pairs of columns or of rows. Returns the kinds that are taken out, and why.
 pub fn keep_quick(
     candidates: &mut Vec<Candidate>,
     (rows, columns, classes): (f64, usize, usize),
@@ -265,6 +270,9 @@ pub fn keep_quick(
         Recipe::Additive(_) => scores * columns as f64 > MOST_ADDITIVE * effort.factor(),
         Recipe::Generative(_) if ["tree", "a1de"].contains(&candidate.kind.as_str()) => {
             rows * (columns * columns) as f64 > MOST_PAIRED * effort.factor()
+        }
+        Recipe::Generative(_) if candidate.kind == "parzen" => {
+            rows * rows * columns as f64 > MOST_KERNELS * effort.factor()
         }
         _ => false,
     };
@@ -322,6 +330,10 @@ fn of_model(model: &str, columns: &[Column], profiles: &[Profile], classes: usiz
             }
         }
         "tree" | "a1de" => binned(model, columns),
+        "parzen" => {
+            let blocks = blocks::numbers(columns, &AnyFamily::named(model)?)?;
+            Ok(vec![Candidate::generative(model, Generative::of_blocks(blocks))])
+        }
         "logistic" => Ok([0.01, 0.1, 1.0, 10.0, 100.0].map(|decay| linear(Link::Logit, decay)).into()),
         ADDITIVE if kinds.texts > 0 => {
             Err(Error::parameter("models", "additive takes numbers and categories, no texts"))

@@ -1,0 +1,636 @@
+//! Parzen family: a kernel around every row of a class (Rosenblatt 1956, Parzen 1962).
+//!
+//! Statistic: the rows without missing cells (`statistic.rs`). Merge: both.
+//!
+//! ```text
+//! p(x | c) = Σᵢ wᵢ N(x; xᵢ, h² D R_γ D) / Σᵢ wᵢ,      R_γ = (1 − γ) R + γ I
+//! ```
+//!
+//! over the rows i of class c, where R has the correlations within the classes, pooled, and D_jj = s_j / v_j: s_j is the
+//! standard deviation within the classes, or the difference of its values where a column has two, and v_j ∝ I(X_j; C)^ρ
+//! with a mean square of 1. The width h, γ and ρ are those of the least log loss, each row judged by all others
+//! (`choose.rs`).
+//!
+//! Cells that are missing in a row to be scored are integrated out: the kernel of the others is the normal one of their
+//! rows and columns of R_γ.
+//!
+//! With rᵢ the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), a column a explains −½ Σᵢ rᵢ δᵢₐ (R_γ⁻¹δᵢ)ₐ/h², and one
+//! more line holds the rest, Σᵢ rᵢ ln(wᵢ/rᵢ) and what does not depend on x.
+
+mod choose;
+mod kernel;
+mod statistic;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::statistic::KeptRows;
+
+use self::kernel::{Points, log_sum};
+use super::{Density, Family, Filled, Filling, Names, Parameters};
+use crate::data::{Cells, Column, Tile, Value};
+use crate::error::{Error, Result};
+use crate::evidence::Entry;
+use crate::file::{Archive, Stored};
+use crate::numerics::{Matrix, Random, cholesky, solve_lower};
+
+/// Rows that are scored together.
+const TILE: usize = 64;
+/// Shares of rows that are too small to matter in an explanation: a million of them are less than rounding.
+const LEAST_SHARE: f64 = 1e-22;
+
+/// The Parzen family.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parzen {}
+
+/// How numbers are scaled and turned before distances are measured: z = L⁻¹ D⁻¹ (x − m), R_γ = LLᵀ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    mean: Vec<f64>,
+    /// The diagonal of D.
+    sd: Vec<f64>,
+    /// R, with 1 on its diagonal.
+    correlation: Matrix,
+    /// γ
+    shrinkage: f64,
+    lower: Matrix,
+}
+
+impl Frame {
+    /// Of the rows of all classes; nothing is shrunken yet.
+    fn new(classes: &[&KeptRows]) -> Self {
+        let width = classes.first().map_or(0, |class| class.width());
+        let total: f64 = classes.iter().map(|class| class.weight()).sum();
+        let mean_of = |classes: &[&KeptRows]| -> Vec<f64> {
+            let total: f64 = classes.iter().map(|class| class.weight()).sum();
+            let sum = |j: usize| -> f64 {
+                let of = |class: &&KeptRows| {
+                    (0..class.rows()).map(|i| class.weights()[i] / total * class.row(i)[j]).sum::<f64>()
+                };
+                classes.iter().map(of).sum()
+            };
+            (0..width).map(sum).collect()
+        };
+        let mean = mean_of(classes);
+        let mut within = Matrix::zeros(width, width);
+        let mut overall = vec![0.0; width];
+        let mut centred = vec![0.0; width];
+        for class in classes.iter().filter(|class| class.rows() > 0) {
+            let own = mean_of(&[class]);
+            for i in 0..class.rows() {
+                let (row, share) = (class.row(i), class.weights()[i] / total);
+                (0..width).for_each(|j| overall[j] += share * (row[j] - mean[j]).powi(2));
+                centred.iter_mut().zip(row.iter().zip(&own)).for_each(|(z, (x, m))| *z = x - m);
+                for j in 0..width {
+                    let by = share * centred[j];
+                    (0..width).for_each(|k| within[(k, j)] += by * centred[k]);
+                }
+            }
+        }
+        // A column that is constant in every class is scaled by what it is over all, and one that is constant by 1.
+        let positive = |variances: [f64; 2]| variances.into_iter().find(|v| *v > 0.0 && v.is_finite()).unwrap_or(1.0);
+        let mut sd: Vec<f64> = (0..width).map(|j| positive([within[(j, j)], overall[j]]).sqrt()).collect();
+        let mut correlation = Matrix::from_fn(width, width, |i, j| match i == j {
+            true => 1.0,
+            false => within[(i, j)] / (sd[i] * sd[j]),
+        });
+        // A rare flag would have a tiny deviation, and outweigh all else where it differs.
+        for (j, sd) in sd.iter_mut().enumerate() {
+            *sd = two_values(classes, j).unwrap_or(*sd);
+        }
+        // Files hold one half: both are the same to the last bit.
+        correlation.mirror_lower();
+        Frame { mean, sd, correlation, shrinkage: 1.0, lower: Matrix::identity(width) }
+    }
+
+    /// The same with this γ, if its kernel has a density.
+    fn shrunken(&self, shrinkage: f64) -> Option<Self> {
+        let lower = cholesky(&self.shrunken_correlation(shrinkage))?;
+        // A diagonal of next to nothing would make distances of rounding errors.
+        let sound = (0..lower.columns()).all(|j| lower[(j, j)] > 1e-6);
+        sound.then(|| Frame { shrinkage, lower, ..self.clone() })
+    }
+
+    fn shrunken_correlation(&self, shrinkage: f64) -> Matrix {
+        let width = self.width();
+        Matrix::from_fn(width, width, |i, j| if i == j { 1.0 } else { (1.0 - shrinkage) * self.correlation[(i, j)] })
+    }
+
+    /// The same with kernels that are narrower in columns of more relevance.
+    fn focused(&self, relevance: &[f64], focus: f64) -> Self {
+        let powers: Vec<f64> = relevance.iter().map(|i| i.powf(focus)).collect();
+        let root = (powers.iter().map(|v| v * v).sum::<f64>() / powers.len().max(1) as f64).sqrt();
+        let sd = self.sd.iter().zip(powers).map(|(sd, v)| sd * root / v).collect();
+        Frame { sd, ..self.clone() }
+    }
+
+    /// The frame of some of the columns.
+    fn of_columns(&self, columns: &[usize]) -> Self {
+        let of = |x: &[f64]| columns.iter().map(|&j| x[j]).collect();
+        let size = columns.len();
+        let correlation = Matrix::from_fn(size, size, |i, j| self.correlation[(columns[i], columns[j])]);
+        let (mean, sd) = (of(&self.mean), of(&self.sd));
+        let frame = Frame { mean, sd, correlation, shrinkage: self.shrinkage, lower: Matrix::identity(size) };
+        // A part of a positive definite matrix is one.
+        frame.shrunken(self.shrinkage).unwrap_or(frame)
+    }
+
+    /// The number of columns.
+    pub fn width(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// z of rows, each a column.
+    fn whitened<'a>(&self, rows: impl Iterator<Item = &'a [f64]>) -> Matrix {
+        let scaled = |row: &'a [f64]| row.iter().zip(&self.mean).zip(&self.sd).map(|((x, m), s)| (x - m) / s);
+        let data: Vec<f64> = rows.flat_map(scaled).collect();
+        let mut z = Matrix::from_columns(self.width(), data.len() / self.width().max(1), data);
+        if self.shrinkage < 1.0 && z.columns() > 0 {
+            solve_lower(&self.lower, false, &mut z);
+        }
+        z
+    }
+
+    /// The points of a class.
+    pub fn points(&self, class: &KeptRows) -> Points {
+        Points::new(&self.whitened((0..class.rows()).map(|i| class.row(i))), class.weights())
+    }
+
+    /// The squared length of a difference z, split over columns: δₐ (R_γ⁻¹δ)ₐ with δ = Lz and R_γ⁻¹δ = L⁻ᵀz.
+    fn shares(&self, z: &[f64]) -> Vec<f64> {
+        let mut solved = z.to_vec();
+        for j in (0..z.len()).rev() {
+            let column = self.lower.column(j);
+            let sum: f64 = column[j + 1..].iter().zip(&solved[j + 1..]).map(|(l, u)| l * u).sum();
+            solved[j] = (solved[j] - sum) / column[j];
+        }
+        self.times(z).iter().zip(solved).map(|(delta, solved)| delta * solved).collect()
+    }
+
+    /// Lz; above the diagonal of L there may be anything.
+    fn times(&self, z: &[f64]) -> Vec<f64> {
+        let row = |i: usize| (0..=i).map(|j| self.lower[(i, j)] * z[j]).sum();
+        (0..z.len()).map(row).collect()
+    }
+
+    /// The logarithm of the factor of a kernel of width h.
+    fn log_factor(&self, h: f64) -> f64 {
+        let log_scales: f64 = self.sd.iter().enumerate().map(|(j, s)| s.ln() + self.lower[(j, j)].ln()).sum();
+        -log_scales - self.width() as f64 * (h.ln() + 0.5 * std::f64::consts::TAU.ln())
+    }
+}
+
+/// The difference of the values of a column that has two.
+fn two_values(classes: &[&KeptRows], j: usize) -> Option<f64> {
+    let mut cells = classes.iter().flat_map(|class| (0..class.rows()).map(|i| class.row(i)[j]));
+    let first = cells.next()?;
+    let second = cells.clone().find(|x| *x != first)?;
+    cells.all(|x| x == first || x == second).then_some((second - first).abs())
+}
+
+/// The densities of a block of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParzenDensity {
+    bandwidth: f64,
+    frame: Frame,
+    classes: Vec<KeptRows>,
+    /// The rows as points of the frame, of each class.
+    points: Vec<Points>,
+}
+
+impl ParzenDensity {
+    /// The width of the kernel, in standard deviations within the classes.
+    pub fn bandwidth(&self) -> f64 {
+        self.bandwidth
+    }
+
+    /// How much of the correlations the kernel drops.
+    pub fn shrinkage(&self) -> f64 {
+        self.frame.shrinkage
+    }
+
+    /// What rows that know these columns, and no others, are scored by.
+    fn known(&self, columns: &[usize]) -> (Frame, Vec<Points>) {
+        let frame = self.frame.of_columns(columns);
+        let points = |class: &KeptRows| {
+            let rows: Vec<f64> =
+                (0..class.rows()).flat_map(|i| columns.iter().map(move |&j| class.row(i)[j])).collect();
+            Points::new(&frame.whitened(rows.chunks_exact(columns.len())), class.weights())
+        };
+        let points = self.classes.iter().map(points).collect();
+        (frame, points)
+    }
+
+    /// Runs `body` on the rows of `x` in groups that know the same columns: their places, the columns, the frame, the
+    /// points, and z of these rows. Rows that know nothing are left out.
+    fn with_groups(&self, x: &Tile, mut body: impl FnMut(&[usize], &[usize], &Frame, &[Points], &Matrix)) {
+        let known = |i: usize| -> Vec<usize> { (0..x.width()).filter(|&j| !x.column(j)[i].is_nan()).collect() };
+        let mut groups: std::collections::BTreeMap<Vec<usize>, Vec<usize>> = std::collections::BTreeMap::new();
+        (0..x.rows()).for_each(|i| groups.entry(known(i)).or_default().push(i));
+        for (columns, places) in groups.iter().filter(|(columns, _)| !columns.is_empty()) {
+            let partial = (columns.len() < x.width()).then(|| self.known(columns));
+            let (frame, points) =
+                partial.as_ref().map_or((&self.frame, &self.points), |(frame, points)| (frame, points));
+            for places in places.chunks(TILE) {
+                let rows: Vec<f64> =
+                    places.iter().flat_map(|&i| columns.iter().map(move |&j| x.column(j)[i])).collect();
+                let z = frame.whitened(rows.chunks_exact(columns.len()));
+                body(places, columns, frame, points, &z);
+            }
+        }
+    }
+
+    fn read(&self, x: &Cells<'_>, name: impl Fn(usize) -> String) -> Result<Tile> {
+        let mut tile = Tile::default();
+        x.read_numbers(&mut tile)?;
+        for j in 0..tile.width() {
+            if let Some(i) = tile.column(j).iter().position(|x| x.is_infinite()) {
+                return Err(Error::Infinite { column: name(j), row: x.row_number(i) + 1 });
+            }
+        }
+        Ok(tile)
+    }
+}
+
+impl Density for ParzenDensity {
+    fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn width(&self) -> usize {
+        self.frame.width()
+    }
+
+    fn parameters(&self, columns: &[Column]) -> Vec<Parameters> {
+        let all = |x: f64| vec![x; self.classes()];
+        let kernel = vec![
+            ("width".to_string(), all(self.bandwidth)),
+            ("share of the correlations".to_string(), all(1.0 - self.frame.shrinkage)),
+            ("different rows".to_string(), self.classes.iter().map(|class| class.rows() as f64).collect()),
+        ];
+        let sd = |(column, sd): (&Column, &f64)| (column.name.clone(), all(self.bandwidth * sd));
+        let scales = columns.iter().zip(&self.frame.sd).map(sd).collect();
+        vec![
+            Parameters { what: "kernel", rows: kernel },
+            Parameters { what: "standard deviation of the kernel", rows: scales },
+        ]
+    }
+
+    fn of_groups(&self, groups: Range<usize>) -> Self {
+        let (classes, points) = (self.classes[groups.clone()].to_vec(), self.points[groups].to_vec());
+        ParzenDensity { classes, points, ..self.clone() }
+    }
+
+    fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
+        let tile = self.read(x, |j| names[j].clone())?;
+        let scale = self.bandwidth.powi(-2);
+        self.with_groups(&tile, |places, _, frame, points, z| {
+            let factor = frame.log_factor(self.bandwidth);
+            for (class, points) in points.iter().enumerate() {
+                let squares = points.minus_half_squares(z);
+                let constant = factor - points.weight.ln();
+                for (column, &i) in places.iter().enumerate() {
+                    let sum = log_sum(squares.column(column), &points.log_weights, scale);
+                    out.column_mut(class)[i] += sum + constant;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn is_joint(&self) -> bool {
+        true
+    }
+
+    fn parts(&self, x: &Cells<'_>, columns: &[Column]) -> Result<Option<Vec<Vec<Entry>>>> {
+        let tile = self.read(x, |j| columns[j].name.clone())?;
+        let (scale, classes) = (self.bandwidth.powi(-2), self.classes());
+        // Lines of columns, and one more.
+        let mut said = vec![vec![vec![0.0; classes]; columns.len() + 1]; x.rows()];
+        self.with_groups(&tile, |places, known, frame, points, z| {
+            let factor = frame.log_factor(self.bandwidth);
+            for (class, points) in points.iter().enumerate() {
+                let squares = points.minus_half_squares(z);
+                for (q, &i) in places.iter().enumerate() {
+                    let logs = squares.column(q).iter().zip(&points.log_weights).map(|(s, w)| s * scale + w);
+                    let total = log_sum(squares.column(q), &points.log_weights, scale);
+                    let mut rest = total - points.weight.ln() + factor;
+                    for (p, log) in logs.enumerate() {
+                        let share = (log - total).exp();
+                        if share < LEAST_SHARE {
+                            continue;
+                        }
+                        let (zq, zp) = (z.column(q), points.point(p));
+                        let delta: Vec<f64> = zq.iter().zip(zp).map(|(q, p)| q - p).collect();
+                        for (square, &j) in frame.shares(&delta).into_iter().zip(known) {
+                            let line = -0.5 * scale * share * square;
+                            said[i][j][class] += line;
+                            rest -= line;
+                        }
+                    }
+                    said[i][columns.len()][class] = rest;
+                }
+            }
+        });
+        let entries = |(i, said): (usize, Vec<Vec<f64>>)| {
+            let mut lines = said.into_iter();
+            let mut entries: Vec<Entry> = columns
+                .iter()
+                .zip(&mut lines)
+                .enumerate()
+                .map(|(j, (column, evidence))| match tile.column(j)[i] {
+                    x if x.is_nan() => Entry::missing(&column.name, classes),
+                    x => Entry::new(&column.name, format!("{x}"), evidence),
+                })
+                .collect();
+            entries.extend(lines.next().map(|rest| Entry::new("(rows)", "", rest)));
+            entries
+        };
+        Ok(Some(said.into_iter().enumerate().map(entries).collect()))
+    }
+
+    fn fill(&self, _: usize, _: &Cells<'_>, _: &[String], _: Filling<'_>) -> Result<Vec<Filled>> {
+        let message = "parzen does not say what missing cells hold: fit §model=gaussian or §model=naive-bayes";
+        Err(Error::Schema(message.into()))
+    }
+
+    fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
+        let rows = &self.classes[class];
+        let centre = rows.row(random.pick(rows.weights()));
+        let z: Vec<f64> = (0..self.width()).map(|_| self.bandwidth * random.normal()).collect();
+        let noise = self.frame.times(&z);
+        let cell = |((x, noise), sd): ((&f64, f64), &f64)| Value::Number(x + sd * noise);
+        Ok(centre.iter().zip(noise).zip(&self.frame.sd).map(cell).collect())
+    }
+}
+
+impl Stored for ParzenDensity {
+    fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let Frame { mean, sd, correlation, shrinkage, .. } = &self.frame;
+        archive.put_json(&format!("{name}.shape"), &(self.bandwidth, *shrinkage, mean.len(), self.classes.len()))?;
+        archive.put(&format!("{name}.mean"), &[mean.len()], mean)?;
+        archive.put(&format!("{name}.sd"), &[sd.len()], sd)?;
+        let lower = correlation.lower();
+        archive.put(&format!("{name}.correlation"), &[lower.len()], &lower)?;
+        self.classes.iter().enumerate().try_for_each(|(c, class)| class.store(archive, &format!("{name}.class{c}")))
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        let (bandwidth, shrinkage, width, count): (f64, f64, usize, usize) = archive.json(&format!("{name}.shape"))?;
+        let damaged = |what: &str| archive.damaged(&format!("`{name}` {what}"));
+        let mean = archive.finite(&format!("{name}.mean"), &[width])?.to_vec();
+        let sd = archive.finite(&format!("{name}.sd"), &[width])?.to_vec();
+        let cells = width.checked_add(1).and_then(|w| w.checked_mul(width)).ok_or_else(|| damaged("is too wide"))? / 2;
+        let mut correlation = Matrix::from_lower(width, archive.finite(&format!("{name}.correlation"), &[cells])?);
+        correlation.mirror_lower();
+        let sound = bandwidth > 0.0
+            && bandwidth.is_finite()
+            && (0.0..=1.0).contains(&shrinkage)
+            && sd.iter().all(|s| *s > 0.0)
+            && (0..width).all(|j| correlation[(j, j)] == 1.0);
+        if !sound || width == 0 || count == 0 {
+            return Err(damaged("does not hold a kernel"));
+        }
+        let plain = Frame { mean, sd, correlation, shrinkage: 1.0, lower: Matrix::identity(width) };
+        let frame = plain.shrunken(shrinkage).ok_or_else(|| damaged("has a singular kernel"))?;
+        let mut classes = Vec::new();
+        for c in 0..count {
+            let class = KeptRows::load(archive, &format!("{name}.class{c}"))?;
+            if class.width() != width || class.rows() == 0 {
+                return Err(damaged("has rows of other columns"));
+            }
+            classes.push(class);
+        }
+        let points = classes.iter().map(|class| frame.points(class)).collect();
+        Ok(ParzenDensity { bandwidth, frame, classes, points })
+    }
+}
+
+impl Family for Parzen {
+    type Statistic = KeptRows;
+    type Density = ParzenDensity;
+
+    fn empty(&self, width: usize) -> KeptRows {
+        KeptRows::empty(width)
+    }
+
+    fn size(&self, width: usize) -> usize {
+        // Of a thousand rows: how many there are nobody knows.
+        width * 8 * 1000
+    }
+
+    fn observe(&self, statistic: &mut KeptRows, x: &Cells<'_>, names: &[String]) -> Result<()> {
+        statistic.observe(x, names)
+    }
+
+    fn fit(&self, classes: &[&KeptRows], names: Names<'_>) -> Result<ParzenDensity> {
+        if let Some(c) = classes.iter().position(|class| class.rows() == 0) {
+            return Err(Error::Classes(format!(
+                "class `{}` has no row without missing cells to put a kernel on: leave columns out with §ignore, or give \
+                 §model=naive-bayes",
+                names.classes[c]
+            )));
+        }
+        let (frame, bandwidth) = choose::choose(classes, &Frame::new(classes));
+        let points = classes.iter().map(|class| frame.points(class)).collect();
+        Ok(ParzenDensity { bandwidth, frame, classes: classes.iter().copied().cloned().collect(), points })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Batch, Rows};
+    use crate::family::testing::{close, observe_batch, score_batch};
+    use crate::file::{from_bytes, to_bytes};
+    use crate::statistic::{Retract, Statistic};
+
+    fn names() -> Names<'static> {
+        let strings =
+            |names: &[&str]| -> &'static [String] { names.iter().map(|n| n.to_string()).collect::<Vec<_>>().leak() };
+        Names { columns: strings(&["x", "y", "z"]), levels: &[0; 3], classes: strings(&["a", "b"]) }
+    }
+
+    fn rows(cells: &[f64], width: usize, weights: Option<&[f64]>) -> KeptRows {
+        let mut batch = Batch::new(cells.len() / width).row_major(cells, width).unwrap();
+        if let Some(weights) = weights {
+            batch = batch.weights(weights).unwrap();
+        }
+        observe_batch(&Parzen::default(), &batch).unwrap()
+    }
+
+    fn scores(density: &ParzenDensity, cells: &[f64]) -> Vec<Vec<f64>> {
+        let width = density.width();
+        score_batch(density, &Batch::new(cells.len() / width).row_major(cells, width).unwrap()).unwrap()
+    }
+
+    /// Two classes of correlated columns, 60 rows each.
+    fn drawn(seed: u64) -> [KeptRows; 2] {
+        let mut random = Random::new(seed);
+        [0.0, 1.0].map(|shift| {
+            let cells: Vec<f64> = (0..60)
+                .flat_map(|_| {
+                    let (a, b, c) = (random.normal(), random.normal(), random.normal());
+                    [100.0 * (a + shift), 0.01 * (a + 0.3 * b), c + shift * b]
+                })
+                .collect();
+            rows(&cells, 3, None)
+        })
+    }
+
+    fn density(shrinkage: f64, bandwidth: f64, classes: &[KeptRows; 2]) -> ParzenDensity {
+        let frame = Frame::new(&[&classes[0], &classes[1]]).shrunken(shrinkage).unwrap();
+        let points = classes.iter().map(|class| frame.points(class)).collect();
+        ParzenDensity { bandwidth, frame, classes: classes.to_vec(), points }
+    }
+
+    #[test]
+    fn one_column_by_hand() {
+        // Rows 0, 2 and 10, 14: the variance within the classes is (1 + 1 + 4 + 4)/4 = 2.5.
+        let classes = [rows(&[0.0, 2.0], 1, None), rows(&[10.0, 14.0], 1, Some(&[3.0, 1.0]))];
+        let density = density(1.0, 0.5, &[classes[0].clone(), classes[1].clone()]);
+        // With weights 3 and 1 the mean of the second class is 11, its scatter 3 + 9, of 6 rows in all.
+        let variance = (2.0 + 12.0) / 6.0;
+        let normal = |x: f64, m: f64| {
+            (-(x - m).powi(2) / (0.5 * variance)).exp() / (0.5 * std::f64::consts::PI * variance).sqrt()
+        };
+        let expected =
+            [(normal(1.5, 0.0) + normal(1.5, 2.0)) / 2.0, (3.0 * normal(1.5, 10.0) + normal(1.5, 14.0)) / 4.0];
+        close(&scores(&density, &[1.5]).concat(), &expected.map(f64::ln), 1e-13);
+        assert_eq!(scores(&density, &[f64::NAN]).concat(), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn correlated_kernels_and_their_margins() {
+        let classes = drawn(1);
+        let density = density(0.1, 0.7, &classes);
+        let (frame, x) = (&density.frame, [120.0, 0.004, -0.3]);
+        // Σ of the kernel: h² s_i s_j R_ij.
+        let covariance = |i: usize, j: usize| {
+            0.49 * frame.sd[i] * frame.sd[j] * if i == j { 1.0 } else { 0.9 * frame.correlation[(i, j)] }
+        };
+        let by_hand = |known: &[usize], class: usize| {
+            let s = Matrix::from_fn(known.len(), known.len(), |i, j| covariance(known[i], known[j]));
+            let lower = cholesky(&s).unwrap();
+            let kernel = |i: usize| {
+                let mut z = Matrix::from_fn(known.len(), 1, |a, _| x[known[a]] - classes[class].row(i)[known[a]]);
+                solve_lower(&lower, false, &mut z);
+                let log_det: f64 = (0..known.len()).map(|a| lower[(a, a)].ln()).sum();
+                let q: f64 = z.data().iter().map(|z| z * z).sum();
+                (-0.5 * q - log_det - 0.5 * known.len() as f64 * std::f64::consts::TAU.ln()).exp()
+            };
+            ((0..60).map(kernel).sum::<f64>() / 60.0).ln()
+        };
+        for known in [&[0, 1, 2][..], &[0, 2], &[1]] {
+            let row: Vec<f64> = (0..3).map(|j| if known.contains(&j) { x[j] } else { f64::NAN }).collect();
+            let found = scores(&density, &row);
+            close(&found.concat(), &[by_hand(known, 0), by_hand(known, 1)], 1e-11);
+        }
+    }
+
+    #[test]
+    fn lines_add_up() {
+        for shrinkage in [0.0, 0.5, 1.0] {
+            let density = density(shrinkage, 0.4, &drawn(2));
+            let cells = [50.0, 0.01, 0.2, f64::NAN, 0.02, 3.0, 1e4, 1.0, -50.0, f64::NAN, f64::NAN, f64::NAN];
+            let batch = Batch::new(4).row_major(&cells[..], 3).unwrap();
+            let columns = ["x", "y", "z"].map(Column::number);
+            let parts = density.parts(&Cells::new(&batch, &[0, 1, 2], Rows::Range(0..4)), &columns).unwrap().unwrap();
+            let scores = scores(&density, &cells);
+            for (i, entries) in parts.iter().enumerate() {
+                for c in 0..2 {
+                    let sum: f64 = entries.iter().map(|entry| entry.evidence[c]).sum();
+                    close(&[sum], &[scores[c][i]], 1e-12);
+                }
+            }
+            assert!(parts[1][0].missing && parts[3][3].evidence == [0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn rows_merge_in_any_order_and_leave_again() {
+        let (a, b) =
+            (rows(&[1.0, 2.0, 0.0, 5.0, 1.0, 2.0], 2, None), rows(&[-0.0, 5.0, 9.0, f64::NAN, 3.0, 4.0], 2, None));
+        assert_eq!((a.rows(), a.weights()), (2, &[1.0, 2.0][..]));
+        assert_eq!(b.rows(), 2);
+        let merged = |a: &KeptRows, b: &KeptRows| {
+            let mut sum = a.clone();
+            sum.merge(b).unwrap();
+            sum
+        };
+        let both = merged(&a, &b);
+        assert_eq!(both, merged(&b, &a));
+        assert_eq!(both, rows(&[3.0, 4.0, 1.0, 2.0, 0.0, 5.0], 2, Some(&[1.0, 2.0, 2.0])));
+        let mut back = both.clone();
+        back.remove(&b).unwrap();
+        assert_eq!(back, a);
+        assert!(back.remove(&b).is_err());
+        assert_eq!(back, a);
+        assert_eq!(merged(&KeptRows::empty(2), &a), a);
+        let wide = Batch::new(3).row_major(&[0.0, 1.0, f64::INFINITY][..], 1).unwrap();
+        assert!(observe_batch(&Parzen::default(), &wide).unwrap_err().to_string().contains("row 3"));
+    }
+
+    #[test]
+    fn width_and_correlations_are_chosen_by_what_is_left_out() {
+        let classes = drawn(3);
+        let density = Parzen::default().fit(&[&classes[0], &classes[1]], names()).unwrap();
+        // The columns x and y are correlated, and tell the classes apart by what x has beyond y.
+        assert!(density.shrinkage() < 1.0, "{}", density.shrinkage());
+        assert!((0.1..=1.5).contains(&density.bandwidth()), "{}", density.bandwidth());
+        // A row twice is a row of weight 2.
+        let twice = classes.clone().map(|mut class| {
+            class.merge(&class.clone()).unwrap();
+            class
+        });
+        let other = Parzen::default().fit(&[&twice[0], &twice[1]], names()).unwrap();
+        assert!(other.bandwidth() <= density.bandwidth());
+        let empty = KeptRows::empty(3);
+        let error = Parzen::default().fit(&[&classes[0], &empty], names()).unwrap_err().to_string();
+        assert!(error.starts_with("class `b` has no row without missing cells"), "{error}");
+        // One row each, and a constant column.
+        let (one, two) = (rows(&[1.0, 5.0, 0.0], 3, None), rows(&[2.0, 5.0, 0.0], 3, None));
+        let density = Parzen::default().fit(&[&one, &two], names()).unwrap();
+        let found = scores(&density, &[1.0, 5.0, 0.0]).concat();
+        assert!(found[0] > found[1] && found.iter().all(|s| s.is_finite()));
+    }
+
+    #[test]
+    fn samples_have_the_covariance_of_rows_and_kernel() {
+        let classes = drawn(4);
+        let density = density(0.0, 0.5, &classes);
+        let mut random = Random::new(5);
+        let draws: Vec<Vec<Value>> = (0..20_000).map(|_| density.sample(0, &mut random).unwrap()).collect();
+        let cell = |row: &[Value], j: usize| match row[j] {
+            Value::Number(x) => x,
+            _ => f64::NAN,
+        };
+        for j in 0..3 {
+            let mean = draws.iter().map(|row| cell(row, j)).sum::<f64>() / 2e4;
+            let variance = draws.iter().map(|row| (cell(row, j) - mean).powi(2)).sum::<f64>() / 2e4;
+            let own: Vec<f64> = (0..60).map(|i| classes[0].row(i)[j]).collect();
+            let centre = own.iter().sum::<f64>() / 60.0;
+            let expected =
+                own.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / 60.0 + 0.25 * density.frame.sd[j].powi(2);
+            assert!((mean - centre).abs() < 5.0 * (expected / 2e4).sqrt());
+            assert!((variance / expected - 1.0).abs() < 0.06, "{variance} {expected}");
+        }
+    }
+
+    #[test]
+    fn files_hold_it_and_damage_is_refused() {
+        let classes = drawn(6);
+        for shrinkage in [0.1, 1.0] {
+            let density = density(shrinkage, 0.5, &classes);
+            assert!(from_bytes::<ParzenDensity>(&to_bytes(&density).unwrap()).unwrap() == density);
+            for shape in [(0.5, shrinkage, 2, 2), (0.0, shrinkage, 3, 2), (0.5, 2.0, 3, 2), (0.5, shrinkage, 3, 3)] {
+                let mut archive = Archive::new("state");
+                density.store(&mut archive, "d").unwrap();
+                archive.put_json("d.shape", &shape).unwrap();
+                assert!(ParzenDensity::load(&archive, "d").is_err(), "{shape:?}");
+            }
+        }
+        assert_eq!(from_bytes::<KeptRows>(&to_bytes(&classes[0]).unwrap()).unwrap(), classes[0]);
+    }
+}
