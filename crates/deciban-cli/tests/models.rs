@@ -338,16 +338,19 @@ fn cells_that_a_family_does_not_describe_are_named_with_their_line() {
         let message = folder.fails(&[&fit[..], options].concat());
         assert!(message.starts_with("t.csv:4: column `x`: ") && message.contains(told), "{message}");
     }
-    // What was printed before the fault stays; of a fault in the first rows there is nothing.
+    // No class has learned from such a cell, so that it says nothing to a model of those that are described.
     folder.write("good.csv", "x,t\n1,a\n2,a\n3,b\n5,b\n");
     folder.ok(&["fit", "good.csv", "-t", "t", "--model", "naive-bayes", "--family", "x=gamma", "-o", "m.deciban"]);
+    assert_eq!(folder.table(&["predict", "m.deciban", "t.csv"]).numbers("p(a)")[2], 0.5);
+    // What was printed before a fault stays; of a fault in the first rows there is nothing.
+    folder.ok(&["fit", "good.csv", "-t", "t", "--model", "multinomial", "-o", "m.deciban"]);
     let message = folder.fails(&["predict", "m.deciban", "t.csv"]);
     assert!(message.starts_with("t.csv:4: column `x`: -3"), "{message}");
     assert!(folder.fails(&["predict", "m.deciban", "t.csv", "-o", "p.csv"]).starts_with("t.csv:4:"));
-    let many = (0..300_000).map(|i| if i == 299_998 { "0\n" } else { "2\n" });
+    let many = (0..300_000).map(|i| if i == 299_998 { "-1\n" } else { "2\n" });
     folder.write("many.csv", format!("x\n{}", many.collect::<String>()));
     let (code, stdout, stderr) = folder.run(&["predict", "m.deciban", "many.csv"]);
-    assert!(code == 1 && stderr.starts_with("deciban: many.csv:300000: column `x`: 0 is not"), "{stderr}");
+    assert!(code == 1 && stderr.starts_with("deciban: many.csv:300000: column `x`: -1 is not"), "{stderr}");
     assert!(stdout.is_empty() || stdout.starts_with("decision,") && stdout.lines().count() < 300_000);
     folder.write("none.csv", "x\n");
     assert_eq!(folder.ok(&["predict", "m.deciban", "none.csv"]).lines().count(), 1, "the header alone");

@@ -90,6 +90,15 @@ pub fn impute(model: &Model, x: &Batch<'_>, prior: &Prior, how: How) -> Result<V
 pub fn generative(model: &Model) -> Result<&GenerativeModel> {
     match model.plain() {
         Model::Generative(model) => Ok(model),
+        Model::Fused(fused) => {
+            fused.describes(|model| model.blocks().iter().all(|block| block.density.fills())).ok_or_else(|| {
+                Error::Schema(
+                "no member of this fused model says what cells hold: fit one that does, such as §model=naive-bayes or \
+                 §model=gaussian"
+                    .into(),
+            )
+            })
+        }
         _ => Err(Error::Schema(
             "this model knows classes given rows, not what cells hold: fit a generative one, such as \
              §model=naive-bayes or §model=gaussian"

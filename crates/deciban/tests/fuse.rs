@@ -13,15 +13,17 @@ use deciban::numerics::Random;
 use deciban::posterior::Prior;
 use deciban::select::{Candidate, CrossValidation, Folds, Recipe};
 
-/// The first two columns tell the classes along a line, the other two by their spread: one kind of model for each.
+/// The first two columns tell the classes by their difference, the other two by their spread: one kind of model for
+/// each.
 fn rows(n: usize, seed: u64, heavy: bool) -> Table {
     let mut random = Random::new(seed);
     let row = |i: usize| {
         let class = (i % 3) as u32;
         let spread = [0.6, 1.2, 2.0][class as usize];
         let wild = if heavy && random.uniform() < 0.02 { 40.0 } else { 1.0 };
-        let line = 0.7 * f64::from(class) + random.normal();
-        ([line, line + 0.5 * random.normal(), spread * random.normal() * wild, spread * random.normal()], class)
+        let common = 2.0 * random.normal();
+        let difference = 0.5 * f64::from(class) + 0.4 * random.normal();
+        ([common, common + difference, spread * random.normal() * wild, spread * random.normal()], class)
     };
     Table::of(&(0..n).map(row).collect::<Vec<_>>())
 }
@@ -139,7 +141,7 @@ fn fusion_wins_where_members_know_different_things() {
     let folds = Folds::stratified(&engine, 5, 0).unwrap();
     let comparison = CrossValidation::new(folds).calibrated(2).run(&engine, &candidates(&table)).unwrap();
     let best = &comparison.ranked()[0];
-    assert_eq!(best.name, "fused (gaussian, logistic)");
+    assert_eq!(best.name, "fused (logistic, gaussian)");
     let (gain, error) = comparison.difference(&comparison.ranked()[1], best).unwrap();
     assert!(gain > 5.0 * error, "{gain} {error}");
     let model = comparison.refit(best, &candidates(&table), &engine).unwrap();

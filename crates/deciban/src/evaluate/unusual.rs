@@ -166,17 +166,9 @@ impl Usual {
 fn generative(model: &Model) -> Result<&GenerativeModel> {
     match model.plain() {
         Model::Generative(model) => Ok(model),
-        Model::Fused(fused) => {
-            // The member that says most of those that describe rows.
-            let described = fused.members().iter().filter_map(|member| match member.model.plain() {
-                Model::Generative(model) => Some((member.weight, model)),
-                _ => None,
-            });
-            let most = described.max_by(|a, b| a.0.total_cmp(&b.0));
-            most.map(|(_, model)| model).ok_or_else(|| {
-                Error::Schema("no member of this fused model describes how usual a row is: fit a generative one".into())
-            })
-        }
+        Model::Fused(fused) => fused.describes(|_| true).ok_or_else(|| {
+            Error::Schema("no member of this fused model describes how usual a row is: fit a generative one".into())
+        }),
         _ => Err(Error::Schema(
             "this model knows classes given rows, not how usual a row is: fit a generative one".into(),
         )),

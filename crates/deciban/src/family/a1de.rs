@@ -375,6 +375,10 @@ impl Density for A1deDensity {
     }
 
     /// A missing cell is left out, not integrated out: the scores of its levels are not shares of one whole.
+    fn fills(&self) -> bool {
+        false
+    }
+
     fn fill(&self, _: usize, _: &Cells<'_>, _: &[String], _: Filling<'_>) -> Result<Vec<Filled>> {
         let message = "a1de leaves missing cells out, and does not say what they hold: fit §model=tree or \
                        §model=naive-bayes";

@@ -169,6 +169,10 @@ impl Density for AutoDensity {
         self.0.add_log_density(x, names, out)
     }
 
+    fn fills(&self) -> bool {
+        self.0.fills()
+    }
+
     fn is_joint(&self) -> bool {
         self.0.is_joint()
     }

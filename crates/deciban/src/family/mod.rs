@@ -201,6 +201,11 @@ pub trait Density: Stored + Send + Sync {
         Some(self.points(group, column)?.iter().map(|(x, p)| x * p).sum())
     }
 
+    /// Whether the density says what missing cells hold.
+    fn fills(&self) -> bool {
+        true
+    }
+
     /// What the missing cells of rows hold in a group, given the cells of the row that are there. Densities of
     /// dependent numbers have a method of their own.
     fn fill(&self, group: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
@@ -411,6 +416,10 @@ macro_rules! families {
             fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
                 match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }
             }
+            fn fills(&self) -> bool {
+                match self { $(AnyDensity::$variant(d) => d.fills()),* }
+            }
+
             fn is_joint(&self) -> bool {
                 match self { $(AnyDensity::$variant(d) => d.is_joint()),* }
             }

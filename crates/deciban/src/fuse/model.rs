@@ -4,7 +4,7 @@ use crate::data::{Batch, Schema};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, Model};
+use crate::learn::{About, Classifier, GenerativeModel, Model};
 
 /// A model that takes part in a fusion.
 #[derive(Clone, Debug)]
@@ -48,6 +48,15 @@ impl FusedModel {
     /// The members, in their order.
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Of the members that know how rows come about and are `able`, the one with the largest weight.
+    pub fn describes(&self, able: impl Fn(&GenerativeModel) -> bool) -> Option<&GenerativeModel> {
+        let own = self.members.iter().filter_map(|member| match member.model.plain() {
+            Model::Generative(model) if able(model) => Some((member.weight, model)),
+            _ => None,
+        });
+        own.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, model)| model)
     }
 }
 

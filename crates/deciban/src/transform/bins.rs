@@ -24,14 +24,22 @@ pub enum Binning {
     /// The same, and bins that hold more than 1/n of the weight are cut further, into parts of equal weight: what two
     /// columns tell together may show in neither of them alone.
     Refined(usize),
+    /// About so many bins of equal weight of the values that repeat little; a value with more than 1/n of the weight has
+    /// a bin of its own.
+    Spread(usize),
 }
+
+/// The least weight of a bin of [`Binning::Spread`], but for values with a bin of their own.
+const LEAST_ROWS: f64 = 3.0;
 
 impl Binning {
     /// Refuses cuts that do not ascend, and no bins at all.
     pub fn check(&self) -> Result<()> {
         match self {
             Binning::Cuts(columns) => columns.iter().try_for_each(|cuts| check_cuts(cuts)),
-            Binning::Quantiles(0) | Binning::Refined(0) => Err(Error::parameter("bins", "give at least one bin")),
+            Binning::Quantiles(0) | Binning::Refined(0) | Binning::Spread(0) => {
+                Err(Error::parameter("bins", "give at least one bin"))
+            }
             _ => Ok(()),
         }
     }
@@ -49,6 +57,7 @@ impl Binning {
             Binning::Quantiles(bins) => equal_mass(&values, *bins),
             Binning::Mdl => mdl_cuts(&values),
             Binning::Refined(bins) => refined(&values, mdl_cuts(&values), *bins),
+            Binning::Spread(bins) => spread(&values, *bins, LEAST_ROWS),
         };
         let [low, high] = [values.first(), values.last()].map(|end| end.map(|row| row.0));
         Bins::new(cuts, low, high)
@@ -81,6 +90,28 @@ fn equal_mass(values: &[(f64, Vec<f64>)], bins: usize) -> Vec<f64> {
         .filter(|&place| place > 0 && place < values.len())
         .collect();
     places.dedup();
+    places.into_iter().map(|i| between(values[i - 1].0, values[i].0)).collect()
+}
+
+/// Cuts for about so many bins, where a value with the share 1/n of the weight or more has a bin of its own, and the
+/// others share the rest of the bins evenly. So a column that is mostly 0 has most of its cuts elsewhere. No bin is made
+/// that has less than `least` of the weight, but for such values and what lies between two of them.
+fn spread(values: &[(f64, Vec<f64>)], bins: usize, least: f64) -> Vec<f64> {
+    let weights: Vec<f64> = values.iter().map(|(_, weights)| weights.iter().sum()).collect();
+    let total: f64 = weights.iter().sum();
+    let is_heavy = |w: f64| w * bins as f64 >= total;
+    let (heavy, light) = weights.iter().partition::<Vec<f64>, _>(|w| is_heavy(**w));
+    let target = (light.iter().sum::<f64>() / bins.saturating_sub(heavy.len()).max(1) as f64).max(least);
+    let (mut places, mut sum) = (Vec::new(), 0.0);
+    for i in 1..values.len() {
+        sum += weights[i - 1];
+        // The next value counts by half: the cut is where the bin is nearest to its share.
+        let full = sum + 0.5 * weights[i].min(target) > target && sum >= least;
+        if is_heavy(weights[i - 1]) || is_heavy(weights[i]) || full {
+            places.push(i);
+            sum = 0.0;
+        }
+    }
     places.into_iter().map(|i| between(values[i - 1].0, values[i].0)).collect()
 }
 
@@ -257,6 +288,22 @@ mod tests {
         assert_eq!(Binning::Refined(2).bins(0, &[&ascending(0, 10)]).unwrap().cuts(), [4.5]);
         assert_eq!(Binning::Refined(5).bins(0, &[&Quantiles::default()]).unwrap().count(), 1);
         assert!(Binning::Refined(0).check().is_err());
+    }
+
+    /// A value with its share of the weight has a bin of its own, and the others share the bins that are left.
+    #[test]
+    fn bins_are_spread_over_what_repeats_little() {
+        let mut values = vec![0.0; 900];
+        values.extend((1..=100).map(f64::from));
+        let bins = |n: usize| Binning::Spread(n).bins(0, &[&Quantiles::of(&values)]).unwrap().cuts().to_vec();
+        assert_eq!(bins(11), [0.5, 10.5, 20.5, 30.5, 40.5, 50.5, 60.5, 70.5, 80.5, 90.5]);
+        // No bin has fewer than three rows, but for such values and what lies between them.
+        let most = bins(1000);
+        assert!(most[0] == 0.5 && most.windows(2).all(|w| w[1] - w[0] >= 3.0) && most.len() > 30, "{most:?}");
+        let flags = Quantiles::of(&[0.0, 0.0, 1.0, 2.0, 2.0]);
+        assert_eq!(Binning::Spread(4).bins(0, &[&flags]).unwrap().cuts(), [0.5, 1.5]);
+        assert_eq!(Binning::Spread(4).bins(0, &[&Quantiles::default()]).unwrap().count(), 1);
+        assert!(Binning::Spread(0).check().is_err());
     }
 
     #[test]

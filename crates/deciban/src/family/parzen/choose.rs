@@ -210,7 +210,8 @@ mod tests {
         let frame = Frame::new(&classes);
         let left_out = LeftOut::new(&classes);
         let found = losses(&classes, &frame, &left_out, &[0.5, 1.0]);
-        let variance = (14.0 / 3.0 - 16.0 / 9.0 + 0.0) * 3.0 / 5.0 - 0.0;
+        // Squares of 0, 1 and 9 about the mean 4/3, in 3 of 5 rows.
+        let variance = (10.0 / 3.0 - 16.0 / 9.0) * 3.0 / 5.0;
         assert!((frame.sd[0].powi(2) - variance).abs() < 1e-14);
         let kernel = |x: f64, y: f64, h: f64| (-(x - y).powi(2) / (2.0 * h * h * variance)).exp();
         for (h, found) in [0.5, 1.0].into_iter().zip(&found) {

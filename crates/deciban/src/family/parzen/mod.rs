@@ -18,6 +18,7 @@
 //! more line holds the rest, Σᵢ rᵢ ln(wᵢ/rᵢ) and what does not depend on x.
 
 mod choose;
+mod fill;
 mod kernel;
 mod statistic;
 
@@ -350,9 +351,9 @@ impl Density for ParzenDensity {
         Ok(Some(said.into_iter().enumerate().map(entries).collect()))
     }
 
-    fn fill(&self, _: usize, _: &Cells<'_>, _: &[String], _: Filling<'_>) -> Result<Vec<Filled>> {
-        let message = "parzen does not say what missing cells hold: fit §model=gaussian or §model=naive-bayes";
-        Err(Error::Schema(message.into()))
+    fn fill(&self, class: usize, x: &Cells<'_>, names: &[String], by: Filling<'_>) -> Result<Vec<Filled>> {
+        let tile = self.read(x, |j| names[j].clone())?;
+        Ok(self.fill_missing(class, &tile, by))
     }
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {

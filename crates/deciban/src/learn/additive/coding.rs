@@ -2,7 +2,7 @@
 //!
 //! | cell | code |
 //! |---|---|
-//! | a number | its bin: 40 bins of equal weight, cut further where that tells the classes apart (MDL) |
+//! | a number | its bin: 40 bins, cut further where that tells the classes apart (MDL). A value that repeats much has a bin of its own, the others have equal weight |
 //! | a category | its level; the rarest of more than 250 levels, and levels that are unseen, share one code |
 //! | a missing cell | a code of its own, the last |
 //!
@@ -20,7 +20,7 @@ use crate::learn::{Block, Statistics, Summarise};
 use crate::statistic::Quantiles;
 use crate::transform::{Binning, Bins, Discretise};
 
-/// Bins of equal weight of a number.
+/// Bins of a number, of equal weight but for values that repeat much.
 const BINS: usize = 40;
 /// The same in pairs, where MDL finds fewer than two cuts.
 const COARSE_BINS: usize = 4;
@@ -250,7 +250,7 @@ fn of_number(name: &str, classes: &[&Quantiles]) -> Result<Coded> {
         0 | 1 => cuts(Binning::Quantiles(COARSE_BINS))?,
         _ => thinned(&mdl, MOST_COARSE - 1),
     };
-    let even = Binning::Quantiles(BINS).bins(0, classes)?;
+    let even = Binning::Spread(BINS).bins(0, classes)?;
     let mut all = [even.cuts(), &mdl, &coarse].concat();
     all.sort_by(f64::total_cmp);
     all.dedup();
