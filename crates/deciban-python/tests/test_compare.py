@@ -169,7 +169,7 @@ def test_remarks_are_warnings():
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match="there is no model `forest`"):
         deciban.compare(FRAME, Y, models="forest")
-    with pytest.raises(ValueError, match="folds: give a number from 2 to 1000, or leave-one-out"):
+    with pytest.raises(ValueError, match="folds: give a number from 2 to 1000, auto, or leave-one-out"):
         deciban.compare(FRAME, Y, folds=1)
     with pytest.raises(ValueError, match='by: give "log-loss" or "likelihood"'):
         deciban.compare(FRAME, Y, by="accuracy")

@@ -48,10 +48,11 @@ def test_a_line_of_a_terminal():
 
 
 def test_a_search_counts_models(screen, long):
-    comparison = deciban.compare(long[0][:, :5], long[1], models=["gaussian", "least-squares"], folds=10, progress=True)
+    comparison = deciban.compare(long[0][:, :5], long[1], models=["naive-bayes", "least-squares"], folds=10, progress=True)
     lines = screen().split("\r")
     counted = [tuple(map(int, line.split()[2].rstrip(",").split("/"))) for line in lines if "/" in line]
-    candidates = sum("--calibrate" not in line["model"] for line in comparison.lines)
+    made = ("--calibrate", "fused")
+    candidates = sum(not any(word in line["model"] for word in made) for line in comparison.lines)
     # Every candidate, and the class shares alone, without each of ten folds.
     assert counted and {expected for _, expected in counted} == {10 * candidates}
     assert [done for done, _ in counted] == sorted(done for done, _ in counted)

@@ -258,11 +258,9 @@ fn calibrated(model: &CalibratedModel) -> Result<Value> {
     let Calibration::Affine(map) = model.calibration() else {
         return Err(refused("calibrations that are not lines (they are with §method=logistic)"));
     };
-    if map.bound > 0.0 {
-        return Err(refused("calibrations with a bound"));
-    }
     let mut told = scorer(model.model())?;
-    told["calibration"] = json!({ "scale": map.scale, "bias": map.bias, "typical_cells": model.typical_cells() });
+    told["calibration"] =
+        json!({ "bound": map.bound, "scale": map.scale, "bias": map.bias, "typical_cells": model.typical_cells() });
     Ok(told)
 }
 

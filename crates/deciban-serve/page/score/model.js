@@ -90,10 +90,19 @@ class Generative {
   }
 }
 
-/** The evidence of a model with its affine calibration, a·e + b, of which a row with missing cells gets a share. */
+/**
+ * The evidence of a model with its affine calibration, a·e + b, of which a row with missing cells gets a share. Before
+ * it the evidence is bounded: ε of the posterior at a flat prior is spread over all classes.
+ */
 class Calibrated {
-  constructor(model, { scale, bias, typical_cells: typical }) {
-    Object.assign(this, { model, scale, bias, typical });
+  constructor(model, { bound, scale, bias, typical_cells: typical }) {
+    Object.assign(this, { model, bound, scale, bias, typical });
+  }
+
+  bounded(evidence) {
+    if (this.bound === 0) return evidence;
+    const [total, rest] = [logSumExp(evidence), this.bound / evidence.length];
+    return evidence.map((e) => (total === -Infinity ? 0 : Math.log((1 - this.bound) * Math.exp(e - total) + rest)));
   }
 
   share(row) {
@@ -107,17 +116,24 @@ class Calibrated {
   }
 
   score(row) {
-    const [evidence, share] = [this.model.score(row), this.share(row)];
+    const [evidence, share] = [this.bounded(this.model.score(row)), this.share(row)];
     if (share.offset === 0) return evidence.map(() => 0);
     if (evidence.every((e) => e === -Infinity)) return evidence;
     return evidence.map((e, k) => this.slope(share) * e + share.offset * this.bias[k]);
   }
 
   explain(row) {
-    const [entries, after, slope] = [this.model.explain(row), this.score(row), this.slope(this.share(row))];
-    const scaled = entries.map((entry) => ({ ...entry, evidence: entry.evidence.map((e) => (Number.isFinite(e) ? e * slope : e)) }));
-    const rest = after.map((a, k) => (a === -Infinity ? 0 : a - scaled.reduce((sum, { evidence }) => sum + evidence[k], 0)));
-    return [...scaled, { name: '(calibration)', value: '', evidence: rest, missing: false }];
+    const [after, share] = [this.score(row), this.share(row)];
+    const slope = this.slope(share);
+    // What the bound makes possible again is not impossible because of one line.
+    const says = (e, k) => (Number.isFinite(e) ? e * slope : after[k] === -Infinity ? e : 0);
+    const lines = this.model.explain(row).map((entry) => ({ ...entry, evidence: entry.evidence.map(says) }));
+    const left = (whole) => whole.map((a, k) => (a === -Infinity ? 0 : a - lines.reduce((sum, { evidence }) => sum + evidence[k], 0)));
+    if (this.bound > 0 && share.offset > 0) {
+      const bounded = this.bounded(this.model.score(row)).map((e) => slope * e);
+      lines.push({ name: '(bound)', value: '', evidence: left(bounded), missing: false });
+    }
+    return [...lines, { name: '(calibration)', value: '', evidence: left(after), missing: false }];
   }
 }
 

@@ -95,11 +95,11 @@ fn equal_mass(values: &[(f64, Vec<f64>)], bins: usize) -> Vec<f64> {
 
 /// Cuts for about so many bins, where a value with the share 1/n of the weight or more has a bin of its own, and the
 /// others share the rest of the bins evenly. So a column that is mostly 0 has most of its cuts elsewhere. No bin is made
-/// that has less than `least` of the weight, but for such values and what lies between two of them.
+/// that has less than `least` of the weight, but for what lies between two such values.
 fn spread(values: &[(f64, Vec<f64>)], bins: usize, least: f64) -> Vec<f64> {
     let weights: Vec<f64> = values.iter().map(|(_, weights)| weights.iter().sum()).collect();
     let total: f64 = weights.iter().sum();
-    let is_heavy = |w: f64| w * bins as f64 >= total;
+    let is_heavy = |w: f64| w * bins as f64 >= total && w >= least;
     let (heavy, light) = weights.iter().partition::<Vec<f64>, _>(|w| is_heavy(**w));
     let target = (light.iter().sum::<f64>() / bins.saturating_sub(heavy.len()).max(1) as f64).max(least);
     let (mut places, mut sum) = (Vec::new(), 0.0);
@@ -297,10 +297,10 @@ mod tests {
         values.extend((1..=100).map(f64::from));
         let bins = |n: usize| Binning::Spread(n).bins(0, &[&Quantiles::of(&values)]).unwrap().cuts().to_vec();
         assert_eq!(bins(11), [0.5, 10.5, 20.5, 30.5, 40.5, 50.5, 60.5, 70.5, 80.5, 90.5]);
-        // No bin has fewer than three rows, but for such values and what lies between them.
+        // No bin has fewer than three rows, but for what lies between values that repeat much.
         let most = bins(1000);
         assert!(most[0] == 0.5 && most.windows(2).all(|w| w[1] - w[0] >= 3.0) && most.len() > 30, "{most:?}");
-        let flags = Quantiles::of(&[0.0, 0.0, 1.0, 2.0, 2.0]);
+        let flags = Quantiles::of(&[[0.0; 20], [1.0; 20], [2.0; 20]].concat());
         assert_eq!(Binning::Spread(4).bins(0, &[&flags]).unwrap().cuts(), [0.5, 1.5]);
         assert_eq!(Binning::Spread(4).bins(0, &[&Quantiles::default()]).unwrap().count(), 1);
         assert!(Binning::Spread(0).check().is_err());
