@@ -59,6 +59,7 @@ class Page {
   }
 
   change({ cells, ...rest }) {
+    delete document.documentElement.dataset.settled;
     if (cells) {
       const row = this.state.row.slice();
       cells.forEach((text, j) => (row[j] = text));
@@ -94,6 +95,10 @@ class Page {
     this.keep();
     const costs = actionCosts(state);
     const actions = state.reject === null ? data.classes : [...data.classes, 'reject'];
+    // What needs no answer of the back end follows at once.
+    this.copy.update(state);
+    this.table.update({ prior: state.prior, costs, actions });
+    this.map.show({ state, costs, actions });
     try {
       const [evidence] = await backend.score([state.row], data.has_density);
       const [a, b] = this.between(evidence);
@@ -114,9 +119,8 @@ class Page {
       put(this.problem, error.message);
       if (error.column) this.form.complain(error.column, error.message);
     }
-    this.copy.update(state);
-    this.table.update({ prior: state.prior, costs, actions });
     await this.map.update({ state, costs, actions });
+    if (turn === this.turn) document.documentElement.dataset.settled = 'true';
   }
 
   /** The state goes into the address, a little after the last change: browsers allow only so many changes. */

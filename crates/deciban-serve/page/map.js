@@ -79,7 +79,8 @@ export class RegionMap {
     return this.data.columns[j].kind === 'date' ? Date.parse(row[j]) / 864e5 : Number(row[j]);
   }
 
-  async update({ state, costs, actions }) {
+  /** Moves the point and fills the boxes at once; the colours follow when they are known. */
+  show({ state, costs, actions }) {
     this.last = { state, costs, actions };
     if (!this.element) return;
     const [jx, jy] = state.map;
@@ -93,7 +94,12 @@ export class RegionMap {
     const [x, y] = [this.value(jx, state.row), this.value(jy, state.row)];
     if (!this.dragging) this.ranges = [this.range(jx, x), this.range(jy, y)];
     this.draw(x, y);
-    await this.colour(state, costs, actions);
+    if (this.decided) this.name(this.decided.places, this.decided.actions);
+  }
+
+  async update(shown) {
+    this.show(shown);
+    if (this.element) await this.colour(shown.state, shown.costs, shown.actions);
   }
 
   x(v) {
@@ -212,6 +218,7 @@ export class RegionMap {
       const posterior = logPosterior(evidence, prior).map(Math.exp);
       return posterior.some(Number.isNaN) ? -1 : best(costs, posterior).action;
     });
+    this.decided = { places: decided, actions };
     this.paint(decided);
     this.name(decided, actions);
   }

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 /// The key of an element in WebDriver's JSON.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// How long a browser may take for one step, on a machine that others use, too.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
@@ -99,6 +102,8 @@ impl Browser {
         let mut browser = Browser { driver, port: port.expect("a port"), session: String::new(), _folder: folder };
         let answer = browser.try_ask("POST", "", Some(json!({ "capabilities": { "alwaysMatch": wanted } }))).unwrap();
         browser.session = answer["sessionId"].as_str().unwrap().to_string();
+        let patience = PATIENCE.as_millis() as u64;
+        browser.ask("POST", "/timeouts", json!({ "script": patience, "pageLoad": patience }));
         browser
     }
 
@@ -106,7 +111,7 @@ impl Browser {
         let session = if self.session.is_empty() { String::new() } else { format!("/{}", self.session) };
         let body = body.map_or(String::new(), |body| body.to_string());
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(|e| e.to_string())?;
-        stream.set_read_timeout(Some(Duration::from_secs(60))).map_err(|e| e.to_string())?;
+        stream.set_read_timeout(Some(2 * PATIENCE)).map_err(|e| e.to_string())?;
         let request = format!(
             "{method} /session{session}{path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -166,7 +171,7 @@ impl Browser {
     pub fn wait(&self, what: &str, script: &str) {
         let start = Instant::now();
         while self.run(script, json!([])) != json!(true) {
-            assert!(start.elapsed() < Duration::from_secs(20), "waited in vain until {what}: {:?}", self.console());
+            assert!(start.elapsed() < PATIENCE, "waited in vain until {what}: {:?}", self.console());
             std::thread::sleep(Duration::from_millis(30));
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use deciban::learn::Model;
 use deciban_data::{Files, Options, Target};
+use deciban_serve::Server;
 use deciban_tasks::{Learning, learn};
 use driver::{Browser, axe};
 use serde_json::{Value, json};
@@ -46,6 +47,11 @@ fn name_fields(browser: &Browser) {
     );
 }
 
+/// Waits until all that was changed is scored and shown.
+fn settle(browser: &Browser) {
+    browser.wait("the page is settled", "return document.documentElement.dataset.settled === 'true'");
+}
+
 fn text(browser: &Browser, css: &str) -> String {
     let found = browser.run("return document.querySelector(arguments[0]).textContent", json!([css]));
     found.as_str().unwrap().to_string()
@@ -53,6 +59,7 @@ fn text(browser: &Browser, css: &str) -> String {
 
 /// What each feature says in the ledger, by name.
 fn evidence(browser: &Browser) -> Value {
+    settle(browser);
     browser.run(
         "return Object.fromEntries([...document.querySelectorAll('.waterfall tr.feature')]
            .map((row) => [row.querySelector('th').textContent, row.dataset.decibans]))",
@@ -73,6 +80,7 @@ fn until_decided(browser: &Browser, class: &str) {
         &format!("{class} is decided"),
         &format!("return document.querySelector('.decision strong')?.textContent === '{class}'"),
     );
+    settle(browser);
 }
 
 /// The first wine of the file, typed into the form.
@@ -146,6 +154,8 @@ fn form_and_state(browser: &Browser, known: &Known<'_>) {
     browser.wait("the cell is refused", "return document.querySelector('.problem').textContent.includes('Alcohol')");
     fill_in_the_form(browser);
     browser.wait("the complaint is gone", "return document.querySelector('.problem').textContent === ''");
+    // Chromium notes every answer that is a refusal; there must be nothing else.
+    assert!(browser.console().iter().all(|said| said.contains("status of 422")));
 }
 
 fn prior(browser: &Browser) {
@@ -289,6 +299,7 @@ fn table(browser: &Browser) {
     browser.run("document.querySelector('.drop input').value = ''", json!([]));
     browser.keys(".drop input", &file.path().display().to_string());
     browser.wait("an error", "return /Row 2|row 2/.test(document.querySelector('.drop').textContent)");
+    assert!(browser.console().iter().all(|said| said.contains("status of 422")));
 }
 
 /// With nothing but the keyboard, from the top of the page.
@@ -378,4 +389,17 @@ fn the_self_contained_file_works_from_disk() {
     let (browser, axe) = (Browser::open(), axe());
     let url = format!("file://{}", file.display());
     flow(&browser, &Known { url: &url, axe: &axe, name: "file" });
+}
+
+#[test]
+fn the_served_page_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wine.deciban");
+    wine().save(&file).unwrap();
+    let server = Server::bind(deciban_serve::Options { models: vec![file], port: 0, ..Default::default() }).unwrap();
+    let url = format!("http://{}/", server.address());
+    // It answers until the test ends.
+    std::thread::spawn(move || server.run());
+    let (browser, axe) = (Browser::open(), axe());
+    flow(&browser, &Known { url: &url, axe: &axe, name: "served" });
 }
