@@ -187,8 +187,8 @@ impl<'a> Coder<'a> {
         Ok(Some(block))
     }
 
-    /// What can be checked only at the end of the input.
-    pub fn finish(&mut self, files: &[String]) -> Result<()> {
+    /// What can be checked only at the end of the input; the number of its rows.
+    pub fn finish(&mut self, files: &[String]) -> Result<u64> {
         let rows = self.place.rows;
         let mut names = self.names();
         if let Some(labels) = &mut self.labels {
@@ -204,7 +204,7 @@ impl<'a> Coder<'a> {
                 });
             }
         }
-        Ok(())
+        Ok(rows)
     }
 }
 

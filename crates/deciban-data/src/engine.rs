@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering;
 
 use deciban::data::{Batch, Profile, Schema};
-use deciban::engine::{Engine, Watch, merge_in_order, stripes};
+use deciban::engine::{Engine, Watch, merged_in_order, stripes};
 use deciban::pass::{Accumulator, ErasedPass, ErasedStatistic};
 use deciban::{Error, Result};
 use rayon::prelude::*;
@@ -21,35 +21,7 @@ const CHUNK: usize = 8192;
 
 impl Engine for Files {
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
-        let plan = &self.input.plan;
-        let count = stripes(pass.statistic_size()).min(MOST_STRIPES);
-        let mut stripes: Vec<_> = (0..count).map(|_| pass.accumulator()).collect();
-        self.watch().inspect(|watch| watch.pass());
-        self.stream(pass.needs_hashes(), |blocks| {
-            self.check_stop()?;
-            let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
-            for block in blocks {
-                shares[block.index % count].push(block);
-            }
-            let observe = |(part, share): (&mut Box<dyn Accumulator + '_>, Vec<&Block>)| {
-                for block in share {
-                    let observed = block.with_batch(plan, |batch| {
-                        self.watch().inspect(|watch| watch.rows(batch.rows()));
-                        (0..batch.rows())
-                            .step_by(CHUNK)
-                            .try_for_each(|start| part.observe(&batch.slice(start..start + CHUNK)))
-                    });
-                    observed.map_err(|e| (block.index, e))?;
-                }
-                Ok(())
-            };
-            let failures = stripes.par_iter_mut().zip(shares).with_max_len(1).map(observe).filter_map(Result::err);
-            match failures.min_by_key(|(index, _)| *index) {
-                Some((_, e)) => Err(e),
-                None => Ok(()),
-            }
-        })?;
-        merge_in_order(stripes.into_iter().map(Ok))
+        Ok(self.accumulate(pass)?.finish())
     }
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
@@ -83,5 +55,44 @@ impl Engine for Files {
 
     fn profiles(&self) -> Result<Vec<Profile>> {
         self.look()
+    }
+}
+
+impl Files {
+    /// What a pass over all rows leaves, as bytes: for whoever runs a pass over parts of an input, each elsewhere.
+    pub fn state(&self, pass: &dyn ErasedPass) -> Result<Vec<u8>> {
+        self.accumulate(pass)?.state()
+    }
+
+    fn accumulate<'p>(&self, pass: &'p dyn ErasedPass) -> Result<Box<dyn Accumulator + 'p>> {
+        let plan = &self.input.plan;
+        let count = stripes(pass.statistic_size()).min(MOST_STRIPES);
+        let mut stripes: Vec<_> = (0..count).map(|_| pass.accumulator()).collect();
+        self.watch().inspect(|watch| watch.pass());
+        self.stream(pass.needs_hashes(), |blocks| {
+            self.check_stop()?;
+            let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
+            for block in blocks {
+                shares[block.index % count].push(block);
+            }
+            let observe = |(part, share): (&mut Box<dyn Accumulator + 'p>, Vec<&Block>)| {
+                for block in share {
+                    let observed = block.with_batch(plan, |batch| {
+                        self.watch().inspect(|watch| watch.rows(batch.rows()));
+                        (0..batch.rows())
+                            .step_by(CHUNK)
+                            .try_for_each(|start| part.observe(&batch.slice(start..start + CHUNK)))
+                    });
+                    observed.map_err(|e| (block.index, e))?;
+                }
+                Ok(())
+            };
+            let failures = stripes.par_iter_mut().zip(shares).with_max_len(1).map(observe).filter_map(Result::err);
+            match failures.min_by_key(|(index, _)| *index) {
+                Some((_, e)) => Err(e),
+                None => Ok(()),
+            }
+        })?;
+        merged_in_order(stripes.into_iter().map(Ok))
     }
 }

@@ -10,6 +10,7 @@ use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
 
+use crate::batches::Batches;
 use crate::block::Block;
 use crate::classes::Levels;
 use crate::code::Names;
@@ -20,12 +21,12 @@ use crate::kept::Kept;
 use crate::labels;
 use crate::names::list;
 use crate::oddity::Oddity;
-use crate::options::{Options, Target};
+use crate::options::{Options, Target, Vocabulary};
 use crate::pieces::Input;
 use crate::plan::{Dates, Plan};
 use crate::row_reader::RowReader;
 use crate::rows::Unseen;
-use crate::source::find;
+use crate::source::{Source, find};
 
 /// Called with the bytes read so far and the bytes there are.
 type Report = Box<dyn Fn(u64, Option<u64>) + Send + Sync>;
@@ -61,6 +62,10 @@ pub struct Files {
     known: Option<Spelling>,
     /// Whether there may be classes, levels and words that the schema does not have.
     grows: bool,
+    /// The number of the first row.
+    pub(crate) first_row: u64,
+    /// How many rows the first run has read.
+    pub(crate) rows: OnceLock<u64>,
     /// Parsed rows between runs, where several are to come.
     pub(crate) kept: Option<Kept>,
 }
@@ -124,11 +129,22 @@ impl Files {
             let more = unlabelled_sources(&mut options)?;
             sources.extend(more);
         }
+        Files::of_sources(sources, options)
+    }
+
+    /// Rows of record batches that come from elsewhere. Columns and kinds are inferred from the first of them. Errors
+    /// name rows.
+    pub fn of_batches(batches: Batches, options: Options) -> Result<Files> {
+        Files::of_sources(vec![Source::of_batches(batches)], options)
+    }
+
+    fn of_sources(sources: Vec<Source>, mut options: Options) -> Result<Files> {
         if options.target == Target::None && sources.iter().all(|source| source.folder().is_some()) {
             options.target = Target::Column(CLASS.into());
         }
         let sample = sample(&sources, &options)?;
-        let plan = Plan::infer(&sample, &options)?;
+        let by_row = sources.iter().all(|source| source.in_memory);
+        let plan = Plan { by_row, ..Plan::infer(&sample, &options)? };
         let classes = match (&options.versus_rest, &options.target) {
             (Some(name), Target::OneHot(names)) if !names.contains(name) => {
                 return Err(Error::Classes(format!("there is no class `{name}`: the classes are {}", list(names))));
@@ -190,9 +206,38 @@ impl Files {
             profiles: OnceLock::new(),
             known,
             grows: false,
+            first_row: 0,
+            rows: OnceLock::new(),
             kept: None,
             input: Arc::new(input),
         })
+    }
+
+    /// How the words of texts are numbered.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.input.options.vocabulary
+    }
+
+    /// Numbers the rows from here: they are a part of a larger input.
+    pub fn starting_at(self, first_row: u64) -> Self {
+        Files { first_row, ..self }
+    }
+
+    /// How many rows there are, after a run.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows.get().copied()
+    }
+
+    /// The columns with the levels and words of `names`, where it has them, and its classes in ascending order: for
+    /// rows that several readers have looked at, each for a part.
+    pub fn schema_with(&self, names: &Schema) -> Result<Schema> {
+        let mut columns = self.input.plan.features.clone();
+        for column in &mut columns {
+            if let Some(known) = names.columns().iter().find(|known| known.name == column.name) {
+                column.levels = known.levels.clone();
+            }
+        }
+        self.schema_of(columns, names.classes().to_vec())?.sorted_classes()
     }
 
     /// The first file, `-` for standard input.
@@ -242,14 +287,17 @@ impl Files {
 
     /// The columns, the target and the classes so far.
     pub fn schema(&self) -> Result<Schema> {
-        let columns = self.columns_so_far();
+        self.schema_of(self.columns_so_far(), self.classes())
+    }
+
+    fn schema_of(&self, columns: Vec<Column>, classes: Vec<String>) -> Result<Schema> {
         let options = &self.input.options;
         let reading = columns
             .iter()
             .any(|column| column.kind == Kind::Text)
             .then(|| Reading { tokeniser: options.tokeniser.clone(), hashed_bits: options.vocabulary.hashed_bits });
         let spelling = self.spelling(&columns);
-        Schema::new(columns, self.target.clone(), self.classes())?.with_reading(reading).with_spelling(spelling)
+        Schema::new(columns, self.target.clone(), classes)?.with_reading(reading).with_spelling(spelling)
     }
 
     /// How the cells of these columns are written.

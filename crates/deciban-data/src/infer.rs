@@ -51,7 +51,7 @@ pub(crate) struct Sample {
 }
 
 /// How much is looked at.
-const SAMPLE: usize = 1 << 20;
+pub(crate) const SAMPLE: usize = 1 << 20;
 
 /// Looks at the beginning of the first source that has rows; there must be one.
 pub(crate) fn sample(sources: &[Source], options: &Options) -> Result<Sample> {

@@ -1,6 +1,6 @@
 //! Files to batches for [deciban](deciban): CSV, TSV, whitespace-separated text, JSON, Parquet,
 //! Arrow and idx, each also gzip or zstd compressed, from paths, globs, standard input or other pipes, and
-//! folders of texts; and rows in memory for a model ([`Rows`]).
+//! folders of texts; streams of record batches ([`Batches`]); and rows in memory for a model ([`Rows`]).
 //!
 //! [`Files`] is an engine: it runs any pass over input of any size, in bounded memory, with results
 //! that are the same bits for any number of threads.
@@ -47,6 +47,7 @@
 //! Write a file with an `open` that returns a `Table`, and a `parse` that turns its chunks into cells;
 //! add a line each to `Chunk` and `open` in `table.rs`, and to [`Format`] and `sniff.rs`.
 
+mod batches;
 mod blanks;
 mod block;
 mod cells;
@@ -66,6 +67,7 @@ mod idx;
 mod infer;
 mod ipc;
 mod ipc_lengths;
+mod joined;
 mod json;
 mod json_text;
 mod kept;
@@ -91,14 +93,17 @@ mod table;
 mod text;
 mod words;
 
+pub use batches::{Batches, Reader};
 pub use date::date_text;
 pub use files::{Files, Part, peek_columns};
 pub use ipc_lengths::ArrowSize;
+pub use joined::joined;
 pub use memory::{Cells, Known, kind_of, read};
 pub use oddity::{OddSort, Oddity};
 pub use options::{Format, Options, Target, Vocabulary};
+pub use parquet::row_groups;
 pub use plan::Dates;
-pub use row_reader::RowReader;
+pub use row_reader::{RowReader, Share};
 pub use rows::{Rows, Unseen};
 pub use words::Words;
 

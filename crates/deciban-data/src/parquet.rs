@@ -41,12 +41,23 @@ pub(crate) fn open(source: &Source, counter: &Counter) -> Result<Box<dyn Table>>
     }
     let builder =
         guarded(&source.name, WHAT, || ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| e.to_string()))?;
+    let builder = match &source.row_groups {
+        Some(wanted) => builder.with_row_groups(wanted.clone().collect()),
+        None => builder,
+    };
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let rows = builder.metadata().file_metadata().num_rows().max(1) as u64;
     let (before, bytes) = (counter.load(Ordering::Relaxed), source.len().unwrap_or(0));
     let progress = Progress { counter: counter.clone(), before, bytes, rows, read: 0 };
     let (file, width) = (source.name.clone(), names.len());
     Ok(Box::new(Parquet { file, names, builder: Some(builder), reader: None, width, progress }))
+}
+
+/// How many rows each row group of a Parquet file has: what a file is shared out by.
+pub fn row_groups(path: &str) -> Result<Vec<u64>> {
+    let file = File::open(path).map_err(|e| deciban::Error::io(path, e))?;
+    let builder = guarded(path, WHAT, || ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| e.to_string()))?;
+    Ok(builder.metadata().row_groups().iter().map(|group| group.num_rows().max(0) as u64).collect())
 }
 
 impl Table for Parquet {

@@ -1,6 +1,7 @@
 //! [`RowReader`]: what reading rows for a model needs, prepared once.
 
 use std::io::{Cursor, Read};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
@@ -10,6 +11,7 @@ use rayon::prelude::*;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 
+use crate::batches::Batches;
 use crate::cells::Parsed;
 use crate::classes::Levels;
 use crate::code::{Coder, Names};
@@ -50,6 +52,9 @@ pub struct RowReader {
     layout: Arc<Layout>,
     names: Names,
 }
+
+/// A file, or some of its row groups.
+pub type Share = (String, Option<Range<usize>>);
 
 /// Rows of a record batch that are parsed at once; more of them are parsed in parallel.
 const ROWS: usize = 1 << 13;
@@ -234,16 +239,44 @@ impl RowReader {
         self.open_with(paths, self.names.clone(), false)
     }
 
+    /// Opens a stream of record batches, to be read in bounded memory. Errors name rows.
+    pub fn open_batches(&self, batches: Batches) -> Result<Files> {
+        self.of_sources(vec![Source::of_batches(batches)], self.names.clone(), false)
+    }
+
+    /// The same for rows whose classes, levels and words may be new.
+    pub fn open_more_batches(&self, batches: Batches) -> Result<Files> {
+        self.of_sources(vec![Source::of_batches(batches)], known_names(&self.schema, &self.options, true), true)
+    }
+
+    /// Opens some of the row groups of Parquet files, or whole files of any format; `grows` says whether classes,
+    /// levels and words may be new.
+    pub fn open_shares(&self, shares: &[Share], grows: bool) -> Result<Files> {
+        let mut sources = Vec::new();
+        for (path, row_groups) in shares {
+            for mut source in find(std::slice::from_ref(path), false)? {
+                source.row_groups = row_groups.clone();
+                sources.push(source);
+            }
+        }
+        let names = if grows { known_names(&self.schema, &self.options, true) } else { self.names.clone() };
+        self.of_sources(sources, names, grows)
+    }
+
     /// Opens files of rows to learn from, or to forget: their classes, levels and words may be new.
     pub(crate) fn open_more(&self, paths: &[String]) -> Result<Files> {
         self.open_with(paths, known_names(&self.schema, &self.options, true), true)
     }
 
     fn open_with(&self, paths: &[String], names: Names, grows: bool) -> Result<Files> {
+        let sources = find(paths, only_text(&self.schema).is_some())?;
+        self.of_sources(sources, names, grows)
+    }
+
+    fn of_sources(&self, sources: Vec<Source>, names: Names, grows: bool) -> Result<Files> {
         let mut options = self.options.clone();
-        let text = only_text(&self.schema);
-        let sources = find(paths, text.is_some())?;
-        if let Some(column) = text
+        if let Some(column) = only_text(&self.schema)
+            && sources.iter().all(|source| source.batches().is_none())
             && are_documents(&sources, &options, column)?
         {
             options.documents = Some(column.into());
@@ -254,7 +287,8 @@ impl RowReader {
             sample = Sample::of_names(&sample.file, self.columns.clone());
         }
         let features = self.schema.columns().to_vec();
-        let plan = Plan { features, ..Plan::of_schema(&sample, &options, &self.schema)? };
+        let by_row = sources.iter().all(|source| source.in_memory);
+        let plan = Plan { features, by_row, ..Plan::of_schema(&sample, &options, &self.schema)? };
         let files = Files::new(Input { sources, options, plan }, names, Some(self.schema.spelling().clone()))?;
         Ok(if grows { files.growing() } else { files })
     }

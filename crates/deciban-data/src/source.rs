@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use deciban::{Error, Result};
 
+use crate::batches::{Batches, NAME};
 use crate::decompress::{Bytes, decompress, is_compressed, read_error};
 use crate::folder::has_folders;
 use crate::standard_input::{Once, Positioned, pipe_at, spool, standard_input};
@@ -21,11 +23,14 @@ pub(crate) struct Source {
     place: Place,
     /// The bytes behind the compression, for formats that must be read from the end.
     unpacked: Mutex<Option<Arc<File>>>,
+    /// Of a Parquet file, the row groups that are wanted; all by default.
+    pub row_groups: Option<Range<usize>>,
 }
 
 enum Place {
     Path(PathBuf),
     Once(Once),
+    Batches(Box<Batches>),
 }
 
 /// Whether a stream is looked at, or read in earnest: a pipe can be read in earnest only once.
@@ -83,7 +88,20 @@ fn refuse(file: &str, message: String) -> Error {
 
 impl Source {
     fn new(name: String, place: Place) -> Self {
-        Source { name, in_memory: false, place, unpacked: Mutex::new(None) }
+        Source { name, in_memory: false, place, unpacked: Mutex::new(None), row_groups: None }
+    }
+
+    /// Record batches, of which errors name the rows.
+    pub fn of_batches(batches: Batches) -> Self {
+        Source { in_memory: true, ..Source::new(NAME.into(), Place::Batches(Box::new(batches))) }
+    }
+
+    /// The record batches, if it has some.
+    pub fn batches(&self) -> Option<&Batches> {
+        match &self.place {
+            Place::Batches(batches) => Some(batches),
+            _ => None,
+        }
     }
 
     /// Bytes in memory, which errors call `name`.
@@ -108,7 +126,7 @@ impl Source {
     fn pipe(&self) -> Option<&Once> {
         match &self.place {
             Place::Once(once) => Some(once),
-            Place::Path(_) => None,
+            _ => None,
         }
     }
 
@@ -139,7 +157,7 @@ impl Source {
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::Path(path) => Some(path),
-            Place::Once(_) => None,
+            _ => None,
         }
     }
 
@@ -157,6 +175,7 @@ impl Source {
             // A pipe or device has no length.
             Place::Path(path) => std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len()),
             Place::Once(once) => once.len(),
+            Place::Batches(_) => None,
         }
     }
 
@@ -165,6 +184,7 @@ impl Source {
         match &self.place {
             Place::Path(_) => Ok(()),
             Place::Once(once) => once.spool().map(|_| ()).map_err(|e| self.failed(e)),
+            Place::Batches(batches) => batches.make_rereadable(),
         }
     }
 
@@ -179,6 +199,7 @@ impl Source {
             (Place::Path(path), _) => File::open(path).map(|file| Box::new(file) as Bytes),
             (Place::Once(once), Purpose::Look) => once.peek(),
             (Place::Once(once), Purpose::Read) => once.take(),
+            (Place::Batches(_), _) => Err(io::Error::other("these are record batches, not bytes")),
         };
         bytes.map_err(|e| self.failed(e))
     }
@@ -198,6 +219,7 @@ impl Source {
         let raw = match &self.place {
             Place::Path(path) => Arc::new(File::open(path)?),
             Place::Once(once) => once.spool()?,
+            Place::Batches(_) => return Err(io::Error::other("these are record batches, not bytes")),
         };
         let mut start = Vec::new();
         Positioned::new(raw.clone()).take(4).read_to_end(&mut start)?;

@@ -93,7 +93,9 @@ impl Files {
             let mut blocks = Vec::with_capacity(parsed.len());
             for (layout, first_line, parsed) in parsed {
                 match coder.place(layout, first_line, parsed) {
-                    Ok(block) => blocks.extend(block),
+                    Ok(block) => {
+                        blocks.extend(block.map(|block| Block { first_row: block.first_row + self.first_row, ..block }))
+                    }
                     Err(e) => {
                         failure = Some(e);
                         break;
@@ -117,9 +119,24 @@ impl Files {
             return Err(Error::Input { file: self.input.sources[0].name.clone(), line: None, column: None, message });
         }
         let files: Vec<String> = self.input.sources.iter().map(|source| source.name.clone()).collect();
-        coder.finish(&files)?;
+        let rows = coder.finish(&files)?;
+        self.check_rows(rows)?;
         self.tell(counter.load(Ordering::Relaxed));
         self.complete()
+    }
+
+    /// Refuses input that has other rows than before: nothing that is learned from both would be right.
+    fn check_rows(&self, rows: u64) -> Result<()> {
+        match *self.rows.get_or_init(|| rows) {
+            first if first == rows => Ok(()),
+            first => {
+                let message = format!(
+                    "the rows must be the same in every pass: there were {first} rows the first time, and {rows} now"
+                );
+                let file = self.input.sources[0].name.clone();
+                Err(Error::Input { file, line: None, column: None, message })
+            }
+        }
     }
 
     /// Tells how far the input has been read.

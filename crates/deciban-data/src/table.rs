@@ -3,8 +3,10 @@
 
 use deciban::Result;
 
+use crate::batches::rows_of;
 use crate::cells::Parsed;
 use crate::cut::{Cutter, Dialect};
+use crate::infer::SAMPLE;
 use crate::layout::Layout;
 use crate::options::{Format, Options};
 use crate::plan::Plan;
@@ -63,6 +65,9 @@ const LOOK: usize = 1 << 16;
 
 /// Opens a file of any format, or a folder.
 pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter: &Counter) -> Result<Box<dyn Table>> {
+    if let Some(batches) = source.batches() {
+        return batches.open(purpose, |width| rows_of(SAMPLE, width));
+    }
     if let Some(column) = &options.documents {
         return folder::open_documents(column, source, counter);
     }

@@ -111,7 +111,7 @@ fn told(mut ledger: Ledger) -> Told {
 }
 
 /// Name, value and interval of a figure.
-type Figured = (String, f64, Option<(f64, f64)>);
+pub type Figured = (String, f64, Option<(f64, f64)>);
 
 /// All figures of labelled rows, the same as JSON, and as text. `positive` is the class of interest of two.
 #[pyfunction]

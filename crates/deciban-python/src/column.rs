@@ -26,6 +26,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// Cells in pieces.
+    pub fn of_pieces(pieces: Vec<ArrayRef>) -> Self {
+        Column { pieces }
+    }
+
     /// The cells, in pieces.
     pub fn pieces(&self) -> &[ArrayRef] {
         &self.pieces

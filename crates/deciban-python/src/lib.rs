@@ -14,8 +14,11 @@ mod labels;
 mod logistic;
 mod missing;
 mod model;
+mod remote;
+mod rows;
 mod score;
 mod statistics;
+mod stream;
 mod table;
 mod transform;
 mod unusual;
@@ -43,9 +46,15 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
+    use super::remote::{merge_states, observe, survey};
+    #[pymodule_export]
+    use super::rows::{BatchIterator, Rows, row_groups};
+    #[pymodule_export]
     use super::score::Scorer;
     #[pymodule_export]
     use super::statistics::Statistics;
+    #[pymodule_export]
+    use super::stream::{collect_remote, collect_rows, evaluate_rows, fit_remote, fit_rows};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

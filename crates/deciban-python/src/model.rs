@@ -21,6 +21,7 @@ use pyo3::types::{IntoPyDict, PyBytes};
 use crate::array::Array;
 use crate::errors::raise;
 use crate::statistics::Statistics as Collected;
+use crate::stream::calibration;
 use crate::table::Table;
 use crate::work;
 
@@ -53,7 +54,7 @@ pub fn learning(name: &str, options: Options, calibrate: Option<Method>) -> Lear
 }
 
 /// What was learned, with the options that it was asked for with.
-fn learned(learned: Learned, request: &Learning) -> Model {
+pub fn learned(learned: Learned, request: &Learning) -> Model {
     let source = Source::new(request, &learned);
     let Learned { model, comparison, remarks, .. } = learned;
     let ranked = comparison.iter().flat_map(|comparison| comparison.ranked());
@@ -160,12 +161,7 @@ impl Model {
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = parse(name, options)?;
-        let method = |name: &str| {
-            let found = Method::ALL.iter().find(|(known, _)| *known == name).map(|(_, method)| *method);
-            let known = Method::ALL.map(|(name, _)| name).join(", ");
-            found.ok_or_else(|| PyValueError::new_err(format!("calibrate: there is no `{name}`, only {known}")))
-        };
-        let calibrate = calibrate.map(method).transpose()?;
+        let calibrate = calibrate.map(calibration).transpose()?;
         let (schema, batch) = (table.named_schema(target, classes)?, table.batch()?);
         let request = learning(name, options, calibrate);
         work::run_watched(py, n_jobs, report, |watch| {

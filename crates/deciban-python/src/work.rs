@@ -80,6 +80,14 @@ pub fn run_watched<T: Send>(
     }
 }
 
+/// Runs `body` with a pool of threads of this process.
+pub fn with_pool<T>(body: impl FnOnce(&ThreadPool) -> T) -> PyResult<T> {
+    let pool = Pool::take(threads(None)?)?;
+    let answer = body(&pool.threads);
+    pool.give_back();
+    Ok(answer)
+}
+
 /// What is done from time to time while work runs.
 fn look(py: Python<'_>, report: Option<&Py<PyAny>>, counted: Counted) -> PyResult<()> {
     py.check_signals()?;

@@ -27,7 +27,7 @@ def test_examples(name):
 PROJECT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/requests.md", "crates/deciban-python/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/requests.md", "docs/scale.md", "crates/deciban-python/README.md"])
 def test_the_pages(page, monkeypatch, tmp_path):
     """Every block of Python on a page, one after the other, in a folder where `examples` is the project's."""
     (tmp_path / "examples").symlink_to(PROJECT / "examples")

@@ -75,7 +75,7 @@ pub struct Counted {
 
 impl Counted {
     /// By a pass over the labels.
-    fn of(engine: &dyn Engine) -> Result<Self> {
+    pub fn of(engine: &dyn Engine) -> Result<Self> {
         let labels = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
         Ok(Counted { rows: labels.rows().iter().sum(), weight: labels.weights().iter().sum() })
     }

@@ -27,6 +27,7 @@ mod remarks;
 mod sample;
 pub mod scored;
 mod source;
+pub mod sql;
 pub mod table;
 mod unlabelled;
 

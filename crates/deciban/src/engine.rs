@@ -216,17 +216,24 @@ pub fn stripes(size: usize) -> usize {
     (BUDGET / size.max(1)).clamp(2, 64)
 }
 
-/// Merges parts in their order; the first error wins.
+/// The statistic of parts, which are merged in their order; the first error wins.
 pub fn merge_in_order<'a>(
     parts: impl IntoIterator<Item = Result<Box<dyn Accumulator + 'a>>>,
 ) -> Result<ErasedStatistic> {
+    Ok(merged_in_order(parts)?.finish())
+}
+
+/// Merges parts in their order; the first error wins.
+pub fn merged_in_order<'a>(
+    parts: impl IntoIterator<Item = Result<Box<dyn Accumulator + 'a>>>,
+) -> Result<Box<dyn Accumulator + 'a>> {
     let mut parts = parts.into_iter();
     // Engines make at least one part.
     let mut whole = parts.next().expect("at least one stripe")?;
     for part in parts {
         whole.absorb(part?.finish())?;
     }
-    Ok(whole.finish())
+    Ok(whole)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::file::Archive;
-use crate::pass::{Accumulator, Pass, load_accumulator};
+use crate::pass::{Accumulator, ErasedPass, Pass, load_accumulator};
 use crate::{learn, select, transform};
 
 type Load = fn(&Archive, &str) -> Result<Box<dyn Accumulator>>;
@@ -36,6 +36,58 @@ const PASSES: &[(&str, Load)] = &[
 /// An empty accumulator for the pass in `bytes`, as [`pass_to_bytes`](crate::pass::pass_to_bytes) wrote it.
 pub fn accumulator(bytes: &[u8]) -> Result<Box<dyn Accumulator>> {
     load(&Archive::from_bytes(bytes, "pass")?, "pass")
+}
+
+/// A pass that has come as bytes, for an engine that reads rows for somebody else.
+///
+/// ```
+/// use deciban::data::{Batch, Schema};
+/// use deciban::engine::{Engine, Memory};
+/// use deciban::learn::Summarise;
+/// use deciban::pass::{ErasedPass, pass_to_bytes};
+/// use deciban::registry::Carried;
+/// let pass = Summarise { blocks: Vec::new(), folds: 1, seed: 0 };
+/// let carried = Carried::new(pass_to_bytes(&pass)?, pass.statistic_size(), pass.needs_hashes())?;
+/// let rows = Batch::new(2).column(&[1.0, 2.0][..])?.classes(&[0, 0])?;
+/// let engine = Memory::new(Schema::numbers(&["x"], "y", &["a"])?, rows)?;
+/// assert!(engine.collect(&carried).is_ok());
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub struct Carried {
+    bytes: Vec<u8>,
+    size: usize,
+    hashes: bool,
+}
+
+impl Carried {
+    /// What [`pass_to_bytes`](crate::pass::pass_to_bytes) wrote, with the size of its statistic, and whether it wants
+    /// hashes.
+    pub fn new(bytes: Vec<u8>, size: usize, hashes: bool) -> Result<Self> {
+        accumulator(&bytes)?;
+        Ok(Carried { bytes, size, hashes })
+    }
+}
+
+impl ErasedPass for Carried {
+    fn name(&self) -> &'static str {
+        "carried"
+    }
+
+    fn accumulator(&self) -> Box<dyn Accumulator + '_> {
+        accumulator(&self.bytes).expect("the constructor has loaded it")
+    }
+
+    fn statistic_size(&self) -> usize {
+        self.size
+    }
+
+    fn needs_hashes(&self) -> bool {
+        self.hashes
+    }
+
+    fn store_pass(&self, _: &mut Archive, _: &str) -> Result<()> {
+        Err(Error::Schema("a pass that has come as bytes is not stored again: send the bytes on".into()))
+    }
 }
 
 fn load(archive: &Archive, at: &str) -> Result<Box<dyn Accumulator>> {

@@ -94,6 +94,21 @@ impl ColumnArgs {
         })
     }
 
+    /// The column of the classes.
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
+    /// The columns of numbers and of categories, for a database that is asked about them by name.
+    pub fn for_database(&self) -> Result<(Vec<String>, Vec<String>)> {
+        if !self.text.is_empty() || self.versus_rest.is_some() {
+            return Err(Error::Usage("§sql takes numbers, categories, flags and counts, and all classes".into()));
+        }
+        let left = |name: &&String| !self.ignore.contains(name);
+        let numbers = self.number.iter().chain(&self.count).chain(self.columns.iter().flatten()).filter(left);
+        Ok((numbers.cloned().collect(), self.category.iter().chain(&self.flag).filter(left).cloned().collect()))
+    }
+
     /// Whether the order of the classes is free to be sorted.
     pub fn sorts_classes(&self, read: &ReadArgs) -> bool {
         self.versus_rest.is_none() && read.one_hot_target.is_none()

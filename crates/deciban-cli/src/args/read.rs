@@ -45,6 +45,11 @@ pub struct ReadArgs {
 }
 
 impl ReadArgs {
+    /// The column of row weights.
+    pub fn weight(&self) -> Option<&str> {
+        self.weight.as_deref()
+    }
+
     /// Options without features; `target` is the column of the classes, if any.
     pub fn options(&self, target: Option<&str>) -> Options {
         let default = Options::default();

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from . import _application, _columns, _core, _fill, _frame, _labels, _options, _progress
+from . import _application, _columns, _core, _fill, _frame, _labels, _options, _progress, _stream
 from ._estimator import Estimator, NotFittedError, available_if, not_fitted
 from ._ledger import AdaptedPrior, Description, Evaluation, Ledger, Line, NextMeasurement, Report, Worth
 from ._statistics import Statistics
@@ -282,12 +282,16 @@ class Classifier(Estimator):
 
         Parameters
         ----------
-        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix
-            The rows. A list of texts is one column of texts; a sparse matrix has counts.
-        y : array-like
-            The labels, of any type. None and NaN are rows without one.
-        sample_weight : array-like, optional
-            A weight of each row.
+        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix; or a stream
+            The rows. A list of texts is one column of texts; a sparse matrix has counts. If `y` is the name of a
+            column, X may be larger than memory, and is read as a stream: the path of a file or a list of paths, an
+            object with ``__arrow_c_stream__`` (a relation of DuckDB, a reader of ADBC, a table), a lazy frame of
+            Polars, an iterable of record batches, or a function that returns one of these.
+        y : array-like or str
+            The labels, of any type. None and NaN are rows without one. With a stream, the name of their column; the
+            labels are then texts, or integers if all are.
+        sample_weight : array-like or str, optional
+            A weight of each row; with a stream, the name of a column.
 
         Returns
         -------
@@ -304,6 +308,11 @@ class Classifier(Estimator):
         """
         if not isinstance(self.model, str):
             raise TypeError(f"model must be a name such as 'gaussian', not {type(self.model).__name__}")
+        if isinstance(y, str):
+            model = _stream.fit(self, X, y, sample_weight)
+            _warn(model.remarks)
+            self._seen = None
+            return self._loaded(model, keep_prior=False)
         table, labels, frame = self._table(X, y, sample_weight, None)
         options, name = _options.learner(self.get_params()), _labels.name_of(y)
         with _progress.watch(self.progress, "learning") as report:
@@ -429,7 +438,7 @@ class Classifier(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            Labelled rows, as in `fit`.
+            Labelled rows, or a stream of them, as in `fit`.
 
         Returns
         -------
@@ -437,6 +446,10 @@ class Classifier(Estimator):
             What adds up: statistics are saved, loaded, merged and taken away, and `fit_statistics` fits a model from
             them. The classifier stays as it is.
         """
+        if isinstance(y, str):
+            statistics, remarks = _stream.collect(self, X, y, sample_weight)
+            _warn(remarks)
+            return statistics
         table, labels, _ = self._table(X, y, sample_weight, None, fewest=1)
         options, name = _options.learner(self.get_params()), _labels.name_of(y)
         with _progress.watch(self.progress, "collecting") as report:
@@ -484,8 +497,9 @@ class Classifier(Estimator):
 
         Parameters
         ----------
-        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix
-            The rows, with the columns of the fit: by name if they have names, else by place.
+        X : array, data frame, dict of columns, list of dict, list of str or sparse matrix; or a stream
+            The rows, with the columns of the fit: by name if they have names, else by place. A stream of record
+            batches (see `fit`) is scored batch by batch.
 
         Returns
         -------
@@ -493,6 +507,8 @@ class Classifier(Estimator):
             log p(x | class) in nats. For models that only know classes given rows it is the log-posterior less the
             log-prior of the training data.
         """
+        if _stream.is_stream(X):
+            return _stream.evidence(self, X)
         table = self._known(X)
         out = np.empty((table.rows, len(self.classes_)))
         self._model.evidence(table, out, self.n_jobs)
@@ -891,7 +907,8 @@ class Classifier(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            Labelled rows, as in `fit`. Labels that the model does not know are refused.
+            Labelled rows, or a stream of them, as in `fit`. Labels that the model does not know are refused. Of a
+            stream whose evidence takes more than 512 MiB, figures that need all rows at once are left out.
         prior, costs, reject
             As in `decide`.
         positive : label, optional
@@ -920,9 +937,13 @@ class Classifier(Estimator):
         >>> evaluation.details["confusion"], round(evaluation["error_rate"], 3)
         ([[1.0, 0.0], [1.0, 1.0]], 0.333)
         """
-        model, core = self._fitted(), self._labelled(X, y, sample_weight)
+        model = self._fitted()
         which = None if positive is None else _labels.level_name(positive)
         application = self._application(prior, costs, reject, none_of_these)
+        if isinstance(y, str):
+            bootstrap = (int(resamples), confidence, seed) if intervals else None
+            return _stream.evaluate(self, X, y, sample_weight, application, which, bootstrap)
+        core = self._labelled(X, y, sample_weight)
         figures, details, text = _core.evaluate(
             model, core, application, which, int(resamples) if intervals else None, confidence, seed, self.n_jobs
         )

@@ -54,6 +54,58 @@ class Table:
     ) -> None: ...
 
 @final
+class Rows:
+    def __new__(cls, open: Any, again: bool) -> Rows: ...
+    @staticmethod
+    def of_files(paths: Sequence[str]) -> Rows: ...
+    @staticmethod
+    def of_shares(shares: Sequence[tuple[str, tuple[int, int] | None]]) -> Rows: ...
+    def batches(self) -> BatchIterator: ...
+
+@final
+class BatchIterator:
+    def __iter__(self) -> BatchIterator: ...
+    def __next__(self) -> tuple[list[tuple[str, Column]], int]: ...
+
+def row_groups(path: str) -> list[int]: ...
+
+_Columns = tuple[str, Sequence[tuple[str, str]], str | None]
+_What = tuple[str, str, str | None]
+
+def fit_rows(
+    rows: Rows, table: Table, columns: _Columns, what: _What, n_jobs: int | None = None, report: Any = None
+) -> Model: ...
+def collect_rows(
+    rows: Rows, table: Table, columns: _Columns, what: _What, n_jobs: int | None = None, report: Any = None
+) -> tuple[Statistics, list[tuple[bool, str]]]: ...
+def evaluate_rows(
+    model: Model,
+    rows: Rows,
+    target: str,
+    application: str,
+    weight: str | None = None,
+    positive: str | None = None,
+    bootstrap: tuple[int, float, int] | None = None,
+    memory: int = 536870912,
+    n_jobs: int | None = None,
+) -> tuple[list[tuple[str, float, tuple[float, float] | None]], str, str]: ...
+def fit_remote(ask: Any, first: Rows, table: Table, columns: _Columns, what: _What) -> Model: ...
+def collect_remote(
+    ask: Any, first: Rows, table: Table, columns: _Columns, what: _What
+) -> tuple[Statistics, list[tuple[bool, str]]]: ...
+def survey(rows: Rows, schema: str) -> tuple[str, int]: ...
+def observe(
+    rows: Rows,
+    schema: str,
+    weight: str | None,
+    task: bytes,
+    size: int,
+    hashes: bool,
+    first_row: int = 0,
+    n_jobs: int = 1,
+) -> tuple[bytes, int]: ...
+def merge_states(task: bytes, states: Sequence[bytes]) -> bytes: ...
+@final
 class Statistics:
     def __new__(cls, table: Table, classes: int, what: str, n_jobs: int | None = None) -> Statistics: ...
     @staticmethod

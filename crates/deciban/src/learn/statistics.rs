@@ -8,6 +8,7 @@ use super::{Block, Summarise, Summary};
 use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result, list};
+use crate::family::AnyStatistic;
 use crate::file::{Archive, Stored};
 use crate::statistic::{Retract, Statistic};
 
@@ -25,6 +26,18 @@ impl Statistics {
         let summary = engine.run(&pass)?;
         let schema = engine.schema()?;
         Ok(Statistics { schema, pass, summary }.with_all_classes())
+    }
+
+    /// Statistics whose sums somebody else has made: for each class of the schema the number of its rows, their weight
+    /// and what the family of each block keeps of them.
+    pub fn of_groups(schema: Schema, blocks: Vec<Block>, groups: Vec<(f64, f64, Vec<AnyStatistic>)>) -> Result<Self> {
+        Error::check_shape("classes of the statistics", schema.classes().len(), groups.len())?;
+        let pass = Summarise { blocks, folds: 1, seed: 0 };
+        let summary = Summary::of_groups(groups);
+        match summary.belongs_to(&pass) {
+            true => Ok(Statistics { schema, pass, summary }),
+            false => Err(Error::Schema("the statistics are not those of their blocks".into())),
+        }
     }
 
     /// The statistics of other rows of the same columns, summarised as these were: with the same bins, maps and folds.

@@ -217,6 +217,12 @@ impl Stored for Group {
 }
 
 impl Summary {
+    /// For each class its rows, their weight and the statistic of each block.
+    pub(super) fn of_groups(groups: Vec<(f64, f64, Vec<AnyStatistic>)>) -> Self {
+        let groups = groups.into_iter().map(|(rows, weight, blocks)| Group { rows, weight, blocks }).collect();
+        Summary { folds: 1, groups, hidden: Ragged::default() }
+    }
+
     /// The number of classes seen so far.
     pub fn classes(&self) -> usize {
         self.groups.len() / self.folds
