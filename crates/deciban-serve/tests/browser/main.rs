@@ -244,7 +244,8 @@ fn map(browser: &Browser) {
         stepped[0][1].as_f64() < after[0][1].as_f64() && stepped[1][1].as_f64() > after[1][1].as_f64(),
         "{stepped}"
     );
-    // A number box.
+    // A number box; an answer that comes while it is emptied would fill it again.
+    settle(browser);
     browser.fill(".axis-control input", "3");
     browser.wait("the form follows", &format!("return document.getElementById('{name}').value === '3'"));
 }

@@ -91,7 +91,7 @@ const LEAST_COMPONENT: f64 = 30.0;
 const MOST_MIXED_COLUMNS: usize = 32;
 
 /// Above so many table look-ups a pass (rows × columns × classes), an additive model takes too long.
-const MOST_ADDITIVE: f64 = 3e7;
+const MOST_ADDITIVE: f64 = 1e7;
 
 /// Above so many counts a pass (rows × columns²), models of pairs of columns take too long.
 const MOST_PAIRED: f64 = 2e9;
