@@ -42,6 +42,14 @@ def is_data_set(X) -> bool:
     return hasattr(X, "to_batches") and hasattr(X, "scanner")
 
 
+def with_types(X):
+    """A lazy frame whose columns of nothing but nulls are numbers: Arrow does not take those of Polars as they are."""
+    import polars
+
+    empty = [name for name, kind in X.collect_schema().items() if kind == polars.Null]
+    return X.with_columns(polars.col(name).cast(polars.Float64) for name in empty) if empty else X
+
+
 def rows(X) -> _core.Rows:
     """What the core reads: files, or a function that gives streams, and whether it does so more than once."""
     if isinstance(X, (str, os.PathLike)):
@@ -54,7 +62,8 @@ def rows(X) -> _core.Rows:
             if hasattr(X, name):
                 return _core.Rows(lambda: getattr(X, name)(BATCH), not is_result(X))
     if hasattr(X, "collect_batches"):  # a lazy frame of Polars
-        return _core.Rows(lambda: X.collect_batches(chunk_size=BATCH), True)
+        typed = with_types(X)
+        return _core.Rows(lambda: typed.collect_batches(chunk_size=BATCH), True)
     if is_data_set(X):
         return _core.Rows(lambda: X.to_batches(batch_size=BATCH), True)
     if hasattr(X, "__arrow_c_stream__"):

@@ -291,7 +291,8 @@ fn table(browser: &Browser) {
     std::fs::write(file.path(), "Proline,Flavanoids\n1200,3.2\n,0.6\n").unwrap();
     browser.keys(".drop input", &file.path().display().to_string());
     browser.wait("two rows", "return document.querySelector('.drop').textContent.includes('2 rows')");
-    assert!(text(browser, ".drop").contains("Not in the file, so unknown: Alcohol"));
+    let told = "return document.querySelector('.drop').textContent.includes('Not in the file, so unknown: Alcohol')";
+    browser.wait("columns that are not there", told);
     // A row becomes the case.
     browser.click(".table tbody button");
     browser.wait("the row is in the form", "return document.getElementById('Proline').value === '1200'");
