@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -18,8 +19,10 @@ fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Debian's packages, where they are not there.
+/// Debian's packages, where they are not there; by one test, and the others wait.
 fn install() {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
     if has("chromium") && has("chromedriver") {
         return;
     }
@@ -32,24 +35,30 @@ fn install() {
     );
 }
 
-/// axe-core, which finds what is hard to use without eyes or hands; fetched once.
-pub fn axe() -> String {
+/// axe-core, which finds what is hard to use without eyes or hands; fetched once, however many tests ask for it.
+pub fn axe() -> &'static str {
+    static SOURCE: LazyLock<String> = LazyLock::new(fetch_axe);
+    &SOURCE
+}
+
+fn fetch_axe() -> String {
     const PACKAGE: &str = "axe-core@4.10.3";
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe");
-    let file = folder.join("package/axe.min.js");
-    if !file.exists() {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{PACKAGE}.js"));
+    if !kept.exists() {
         if !has("npm") {
             let _ = Command::new("apt-get").args(["install", "-y", "npm"]).output();
         }
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let packed =
             Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(&folder).output().expect("npm");
         assert!(packed.status.success(), "npm pack: {}", String::from_utf8_lossy(&packed.stderr));
         let name = String::from_utf8(packed.stdout).unwrap();
         let done = Command::new("tar").args(["xzf", name.trim(), "package/axe.min.js"]).current_dir(&folder).status();
         assert!(done.is_ok_and(|status| status.success()), "{name}");
+        // Whoever sees the file sees all of it.
+        std::fs::rename(folder.path().join("package/axe.min.js"), &kept).unwrap();
     }
-    std::fs::read_to_string(file).unwrap()
+    std::fs::read_to_string(kept).unwrap()
 }
 
 pub struct Browser {

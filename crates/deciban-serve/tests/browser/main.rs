@@ -390,7 +390,7 @@ fn the_self_contained_file_works_from_disk() {
     std::fs::write(&file, deciban_serve::self_contained(&wine(), "wine").unwrap()).unwrap();
     let (browser, axe) = (Browser::open(), axe());
     let url = format!("file://{}", file.display());
-    flow(&browser, &Known { url: &url, axe: &axe, name: "file" });
+    flow(&browser, &Known { url: &url, axe, name: "file" });
 }
 
 #[test]
@@ -403,5 +403,5 @@ fn the_served_page_works() {
     // It answers until the test ends.
     std::thread::spawn(move || server.run());
     let (browser, axe) = (Browser::open(), axe());
-    flow(&browser, &Known { url: &url, axe: &axe, name: "served" });
+    flow(&browser, &Known { url: &url, axe, name: "served" });
 }
