@@ -46,21 +46,38 @@ fn ranked_by_log_loss_with_all_figures() {
 #[test]
 fn the_table_and_the_best_model() {
     let folder = Folder::new();
-    let options = ["compare", &wine(), "--target", "Type", "--models", "gaussian", "--top", "2"];
-    let (code, stdout, stderr) = folder.run(&[&options[..], &["-o", "best.deciban"]].concat());
-    assert_eq!(code, 0, "{stderr}");
-    let lines: Vec<&str> = stdout.lines().collect();
-    assert!(lines[0].starts_with("model") && lines[0].ends_with("time"), "{stdout}");
-    assert!(lines[3].starts_with("... and "), "{stdout}");
-    assert!(lines[5].starts_with("The second is worse than the best by 0.0"), "{stdout}");
-    let name = lines[1].split("  ").next().unwrap();
-    assert_eq!(stderr.trim_end(), format!("best.deciban: {name}"));
-    // The name is what `fit` takes.
     let wine = wine();
-    let fit: Vec<&str> = name.split(' ').collect();
-    folder.ok(&[&["fit", &wine, "--target", "Type", "-o", "again.deciban", "--model"], &fit[..]].concat());
-    let figures = |model: &str| folder.json(&["evaluate", model, &wine, "--json"])["log_loss"].as_f64().unwrap();
-    close(figures("best.deciban"), figures("again.deciban"), 1e-9);
+    // The best is a model with options, several fused, and fused by a search of other folds.
+    let searches: [&[&str]; 3] = [
+        &["--models", "gaussian"],
+        &["--effort", "normal"],
+        &["--models", "gaussian,logistic,naive-bayes", "--folds", "3", "--seed", "3"],
+    ];
+    for (search, fused) in searches.into_iter().zip([false, true, true]) {
+        let options = [&["compare", &wine, "--target", "Type", "--top", "2", "-o", "best.deciban"], search].concat();
+        let (code, stdout, stderr) = folder.run(&options);
+        assert_eq!(code, 0, "{stderr}");
+        let lines: Vec<&str> = stdout.lines().collect();
+        assert!(lines[0].starts_with("model") && lines[0].ends_with("time"), "{stdout}");
+        assert!(lines[3].starts_with("... and "), "{stdout}");
+        assert!(lines.last().unwrap().starts_with("The second is worse than the best by 0.0"), "{stdout}");
+        let name = lines[1].split("  ").next().unwrap();
+        assert!(stderr.trim_end().ends_with(&format!("best.deciban: {name}")), "{stderr}");
+        assert_eq!(name.split(' ').next() == Some("fused"), fused, "{stdout}");
+        assert_eq!(stdout.contains("The fused model adds up the evidence of\n  0."), fused, "{stdout}");
+        // The name is what `fit` takes.
+        let fit: Vec<&str> = name.split(' ').collect();
+        folder.ok(&[&["fit", &wine, "--target", "Type", "-o", "again.deciban", "--model"], &fit[..]].concat());
+        let figures = |model: &str| folder.json(&["evaluate", model, &wine, "--json"])["log_loss"].as_f64().unwrap();
+        close(figures("best.deciban"), figures("again.deciban"), 1e-9);
+    }
+    let fused = ["fit", &wine, "--target", "Type", "--model", "fused"];
+    let message = folder.fails(&[&fused[..], &["--models", "gaussian"]].concat());
+    assert!(message.starts_with("--model: there are no two models to fuse"), "{message}");
+    let message = folder.fails(&[&fused[..], &["--calibrate", "logistic"]].concat());
+    assert_eq!(message, "--calibrate: a fused model has calibrated members: drop the option");
+    let (code, _, message) = folder.run(&[&fused[..], &["--shrinkage", "0.1"]].concat());
+    assert!(code == 2 && message.contains("--shrinkage is not an option of --model fused"), "{message}");
 }
 
 #[test]
@@ -389,15 +406,12 @@ fn every_name_is_what_fit_takes() {
         let mut candidates = grid::candidates(&files, &[], grid::Effort::Normal, rows).unwrap();
         assert!(grid::settle(&mut candidates, &files, (4, 3)).unwrap().is_empty());
         let folds = Folds::stratified(&files, 4, 3).unwrap();
-        let comparison = CrossValidation::new(folds).calibrated(2).run(&files, &candidates).unwrap();
+        let mut comparison = CrossValidation::new(folds).calibrated(2).run(&files, &candidates).unwrap();
+        comparison.name_fused(" --folds 4 --seed 3");
         let log_loss = |model: &Model| evaluate(model, &files, &Evaluating::default()).unwrap().evaluation.log_loss();
         let mut seen = 0;
         for outcome in comparison.ranked() {
             assert!(names.contains(&outcome.name), "{} is not among {names:?}", outcome.name);
-            if !outcome.members().is_empty() {
-                seen += 1;
-                continue; // A fusion is what a search makes: no options name it.
-            }
             let flags: Vec<&str> = outcome.name.split(' ').collect();
             let fit = [&["fit", table, "-t", "Type", "-o", "again.deciban", "--model"], &flags[..], kinds].concat();
             folder.ok(&fit);

@@ -342,6 +342,14 @@ fn cells_that_a_family_does_not_describe_are_named_with_their_line() {
     folder.write("good.csv", "x,t\n1,a\n2,a\n3,b\n5,b\n");
     folder.ok(&["fit", "good.csv", "-t", "t", "--model", "naive-bayes", "--family", "x=gamma", "-o", "m.deciban"]);
     assert_eq!(folder.table(&["predict", "m.deciban", "t.csv"]).numbers("p(a)")[2], 0.5);
+    for command in ["predict", "evaluate"] {
+        let (_, _, stderr) = folder.run(&[command, "m.deciban", "t.csv"]);
+        assert_eq!(
+            stderr.trim_end(),
+            "warning: column `x`: 1 cell, as -3, says nothing to a density of numbers above 0",
+            "{command}"
+        );
+    }
     // What was printed before a fault stays; of a fault in the first rows there is nothing.
     folder.ok(&["fit", "good.csv", "-t", "t", "--model", "multinomial", "-o", "m.deciban"]);
     let message = folder.fails(&["predict", "m.deciban", "t.csv"]);

@@ -114,6 +114,19 @@ def test_a_path(folder):
         deciban.compare(folder / "none.csv", target="cultivar")
 
 
+def test_the_name_of_a_fused_model_repeats_it():
+    X, y = load_breast_cancer(return_X_y=True)
+    comparison = deciban.compare(X, y, models=["gaussian", "logistic"], folds=4, seed=2)
+    name = next(line["model"] for line in comparison.lines if line["model"].startswith("fused"))
+    assert name == "fused --models gaussian,logistic --folds 4 --seed 2"
+    again = Classifier(**comparison.params(name)).fit(X, y)
+    assert_allclose(again.predict_proba(X), comparison.refit(name).predict_proba(X), rtol=1e-9)
+    listed = Classifier("fused", models=["gaussian", "logistic"], folds=4, seed=2).fit(X, y)
+    assert_allclose(listed.predict_proba(X), again.predict_proba(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="there are no two models to fuse"):
+        Classifier("fused", models="logistic").fit(X, y)
+
+
 def test_refit_gives_the_model_of_the_line(folder):
     comparison = deciban.compare(FRAME, Y, models=["gaussian", "logistic"], folds=5)
     names = ["gaussian --covariance tied", "gaussian --covariance full --shrinkage 0.1 --pooling 0.5 --standardise", "logistic --weight-decay 0.1"]

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::application::{Application, Terms, find_class};
 use crate::input::Input;
 use crate::numbers;
+use crate::outside::Outside;
 use crate::predict::usual_rows;
 use crate::remarks::Remark;
 use crate::scored::{Unusual, collect};
@@ -73,7 +74,11 @@ pub struct Target {
 /// Evaluates a model.
 pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
-    let score = |batch: &Batch<'_>| model.evidence(batch);
+    let outside = Outside::new(model);
+    let score = |batch: &Batch<'_>| {
+        outside.look(batch);
+        model.evidence(batch)
+    };
     let usual = terms.none_of_these.map(|_| usual_rows(model, &terms)).transpose()?;
     let unusual = |batch: &Batch<'_>| match &usual {
         Some(usual) => Ok(terms.unusual(&usual.look(model, batch)?)),
@@ -81,6 +86,7 @@ pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Resu
     };
     let unusual: Option<Unusual<'_>> = usual.is_some().then_some(&unusual);
     let mut evaluated = evaluate_scores(input, model.schema(), &terms, request, score, unusual)?;
+    evaluated.remarks.extend(outside.remarks());
     // What it expects is that of decisions by cost alone.
     if is_quickly_drawn(model) && unusual.is_none() {
         evaluated.expected = expected(model, &terms.prior, &terms.costs, Sampling::default()).ok();

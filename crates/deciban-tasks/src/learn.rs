@@ -87,6 +87,9 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     };
     let Some(kind) = kind else { return request.search(input) };
     request.options.check(kind)?;
+    if kind == FUSED {
+        return request.search(input);
+    }
     if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) && kind != ADDITIVE
     {
         return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
@@ -136,7 +139,7 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
         "auto" => kind_of(&statistics),
         name => name,
     };
-    if kind == NOISY_OR || kind == ADDITIVE || LINEAR.iter().any(|(name, _)| *name == kind) {
+    if [NOISY_OR, ADDITIVE, FUSED].contains(&kind) || LINEAR.iter().any(|(name, _)| *name == kind) {
         return Err(Error::parameter("model", format!("{kind} learns from rows, not from statistics")));
     }
     if request.calibrate.is_some() {
@@ -208,18 +211,33 @@ impl Learning {
         Ok(Candidate { name: kind.into(), kind: kind.into(), recipe })
     }
 
-    /// Compares several models and learns the best.
+    /// Compares several models and learns the best, or their fusion if that is asked for.
     fn search(&self, input: &mut impl Input) -> Result<Learned> {
+        let is_fusion = self.model == FUSED;
+        if is_fusion && self.calibrate.is_some() {
+            return Err(Error::parameter("calibrate", "a fused model has calibrated members: drop the option"));
+        }
         let mut remarks = Look::new(input)?.remarks(&[]);
         let Counted { rows, weight } = input.settle()?;
         remarks.extend(Remark::warnings(input.warnings()));
         let drawn = (self.options.search_folds(comparison::default_folds(rows))?, self.options.seed);
-        let candidates = comparison::candidates(input, &[], (self.options.effort, rows), drawn, &mut remarks)?;
+        let Options { models, effort, .. } = &self.options;
+        let candidates = comparison::candidates(input, models, (*effort, rows), drawn, &mut remarks)?;
         let folds = Folds::stratified(input, drawn.0, drawn.1)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
         let mut compared = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
-        let model = self.with_prior(compared.refit_best(&candidates, input)?.with_profiles(input)?, weight)?;
+        let finished = |model: Model| self.with_prior(model.with_profiles(input)?, weight);
+        if is_fusion {
+            let none = "there are no two models to fuse that tell more than the class shares, or they are no better \
+                        together: give another §model";
+            let fused = compared.fused().ok_or_else(|| Error::parameter("model", none))?;
+            let model = finished(compared.refit(fused, &candidates, input)?)?;
+            let (kind, statistics) = (FUSED.to_string(), None);
+            return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
+        }
+        compared.name_fused(&comparison::fit_options(models, *effort, drawn, rows));
+        let model = finished(compared.refit_best(&candidates, input)?)?;
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();
         let kind = if best.members().is_empty() { candidate.kind.clone() } else { FUSED.to_string() };

@@ -141,7 +141,8 @@ fn fusion_wins_where_members_know_different_things() {
     let folds = Folds::stratified(&engine, 5, 0).unwrap();
     let comparison = CrossValidation::new(folds).calibrated(2).run(&engine, &candidates(&table)).unwrap();
     let best = &comparison.ranked()[0];
-    assert_eq!(best.name, "fused (logistic, gaussian)");
+    assert_eq!(best.name, "fused");
+    assert_eq!(best.members().iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["logistic", "gaussian"]);
     let (gain, error) = comparison.difference(&comparison.ranked()[1], best).unwrap();
     assert!(gain > 5.0 * error, "{gain} {error}");
     let model = comparison.refit(best, &candidates(&table), &engine).unwrap();

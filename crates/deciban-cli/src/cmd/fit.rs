@@ -42,12 +42,15 @@ pub struct Fit {
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// The kind of model; auto compares all that fit the columns by cross-validation, and takes the best or
-    /// several fused, unless options of one are given
+    /// several fused, unless options of one are given; fused takes several fused in any case
     #[arg(long, value_parser = models(), default_value = "auto")]
     model: String,
     /// How much work the search among models may take: quick, normal or thorough
     #[arg(long, value_parser = one_of(&Effort::ALL), default_value = "normal")]
     effort: Effort,
+    /// The search tries only these kinds of models, such as gaussian,logistic
+    #[arg(long, value_name = "MODELS", value_delimiter = ',')]
+    models: Vec<String>,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
     output: Option<Destination>,
@@ -95,6 +98,7 @@ impl Fit {
             model: self.model.clone(),
             options: Options {
                 effort: self.effort,
+                models: self.models.clone(),
                 ..self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?)))
             },
             prior: self.prior.clone(),

@@ -7,7 +7,7 @@ use clap::Args;
 use deciban::learn::{Classifier, Model};
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
-use deciban_tasks::{Form, PriorChoice, Shown, unseen};
+use deciban_tasks::{Form, Outside, PriorChoice, Shown, unseen};
 
 use super::adapt_prior::AdaptArgs;
 use crate::args::{DecisionArgs, ReadArgs, UnusualArgs};
@@ -71,7 +71,9 @@ impl Predict {
         }
         let documents = files.documents()?.is_some();
         let form = self.form(&model, documents, &mut files)?;
+        let outside = Outside::new(&model);
         let rows = |part: &Part<'_>| {
+            outside.look(part.batch());
             let front = |row| {
                 let file = documents.then(|| Cow::from(part.file(row)));
                 file.into_iter().chain((0..self.keep.len()).map(|place| part.kept(place, row))).collect()
@@ -93,6 +95,7 @@ impl Predict {
             out.put(&header)
         })?;
         tell(&unseen(&files));
+        tell(&outside.remarks());
         if undefined > 0 {
             note!(
                 "warning: rows impossible under every class with a prior above 0: {undefined}; \

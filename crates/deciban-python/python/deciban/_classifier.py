@@ -20,7 +20,7 @@ GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "t
 
 
 #: The models that take sparse matrices, whose cells are counts.
-SPARSE = ("auto", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog", "noisy-or")
+SPARSE = ("auto", "fused", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog", "noisy-or")
 
 #: The models of two classes.
 BINARY = ("probit", "cloglog", "noisy-or")
@@ -42,7 +42,8 @@ class Classifier(Estimator):
     Parameters
     ----------
     model : str, default "auto"
-        "auto" compares all models that fit the columns by cross-validation, and learns the best, or several fused.
+        "auto" compares all models that fit the columns by cross-validation, and learns the best, or several fused;
+        "fused" learns several fused in any case.
         Otherwise one of "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen",
         "logistic", "probit", "cloglog", "additive", "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
@@ -92,7 +93,10 @@ class Classifier(Estimator):
     iterations : int, optional
         The most steps of expectation–maximisation; 300 by default.
     effort : {"quick", "normal", "thorough"}, optional
-        How much work the search of model="auto" may take; "normal" by default.
+        How much work the search of model="auto" or "fused" may take; "normal" by default.
+    models : str or list of str, optional
+        The kinds of models that the search tries, such as ``["gaussian", "logistic"]``; all that fit the columns by
+        default.
     folds : int, optional
         The number of folds by which "auto" is settled; 5 by default, and 3 for a search among more than 2,000 rows.
     seed : int, optional
@@ -197,6 +201,7 @@ class Classifier(Estimator):
         unlabelled_weight=None,
         iterations=None,
         effort=None,
+        models=None,
         folds=None,
         seed=None,
         pseudo_count=None,
@@ -250,6 +255,7 @@ class Classifier(Estimator):
         self.unlabelled_weight = unlabelled_weight
         self.iterations = iterations
         self.effort = effort
+        self.models = models
         self.folds = folds
         self.seed = seed
         self.pseudo_count = pseudo_count

@@ -47,6 +47,7 @@ class Classifier:
     unlabelled_weight: float | None
     iterations: int | None
     effort: str | None
+    models: str | list[str] | None
     folds: int | None
     seed: int | None
     pseudo_count: float | None
@@ -109,6 +110,7 @@ class Classifier:
         unlabelled_weight: float | None = None,
         iterations: int | None = None,
         effort: str | None = None,
+        models: str | list[str] | None = None,
         folds: int | None = None,
         seed: int | None = None,
         pseudo_count: float | None = None,

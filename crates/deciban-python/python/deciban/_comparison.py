@@ -139,12 +139,7 @@ def _cell(value) -> str:
 
 
 def params_of(name: str) -> dict:
-    """The arguments of `Classifier` behind the name of a candidate, which are options of the command line.
-
-    A fused model is what a search makes: its arguments are those of a search.
-    """
-    if name.startswith("fused "):
-        return {"model": "auto"}
+    """The arguments of `Classifier` behind the name of a candidate, which are options of the command line."""
     model, *words = name.split()
     found: dict = {"model": model}
     while words:

@@ -29,6 +29,8 @@ def learner(params: dict) -> str:
     for name in ("family", "bins"):
         if hasattr(given.get(name), "items"):
             given[name] = [[str(key), value] for key, value in given[name].items()]
+    if isinstance(given.get("models"), str):
+        given["models"] = given["models"].split(",")
     if "effect" in given:
         given["effect"] = _labels.level_name(given["effect"])
     try:

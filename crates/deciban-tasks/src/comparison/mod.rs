@@ -6,6 +6,6 @@ mod search;
 mod table;
 
 pub use judged::{Judged, Judgement};
-pub(crate) use search::{CALIBRATED, candidates, default_folds};
+pub(crate) use search::{CALIBRATED, candidates, default_folds, fit_options};
 pub use search::{Compared, Comparing, FoldCount, FoldRule, Found, MEASURES, Measure, compare};
-pub use table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text, why};
+pub use table::{left_out, members, more, not_tried, remarks, runner_up, to_json, to_text, why};

@@ -9,7 +9,7 @@ use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
-use super::table::{left_out, more, not_tried, remarks, runner_up, to_json, to_text};
+use super::table::{left_out, members, more, not_tried, remarks, runner_up, to_json, to_text};
 use crate::application::{Application, PriorChoice};
 use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
@@ -27,6 +27,24 @@ const FEW_ROWS: f64 = 2000.0;
 /// How many folds a search has, if nobody says it.
 pub(crate) fn default_folds(rows: f64) -> usize {
     if rows <= FEW_ROWS { 5 } else { 3 }
+}
+
+/// The options with which `fit` searches as this search did; nothing where its defaults are these.
+pub(crate) fn fit_options(models: &[String], effort: Effort, (folds, seed): (usize, u64), rows: f64) -> String {
+    let mut options = String::new();
+    if !models.is_empty() {
+        options += &format!(" --models {}", models.join(","));
+    }
+    if let Some((name, _)) = Effort::ALL.iter().find(|(_, known)| *known == effort && effort != Effort::default()) {
+        options += &format!(" --effort {name}");
+    }
+    if folds != default_folds(rows) {
+        options += &format!(" --folds {folds}");
+    }
+    if seed != 0 {
+        options += &format!(" --seed {seed}");
+    }
+    options
 }
 
 /// The candidates of a search, with what they leave open settled; what was not tried and what failed is told.
@@ -185,7 +203,8 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
     let candidates = candidates(input, &request.models, (request.effort, rows), (folds, request.seed), &mut told)?;
     let found = match request.by {
         Measure::LogLoss => {
-            let comparison = request.validation(input, folds)?.run(input, &candidates)?;
+            let mut comparison = request.validation(input, folds)?.run(input, &candidates)?;
+            comparison.name_fused(&fit_options(&request.models, request.effort, (folds, request.seed), rows));
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
         }
@@ -277,11 +296,9 @@ impl Compared {
     pub fn text(&self, top: usize) -> Result<String> {
         match &self.found {
             Found::Scores(comparison) => {
+                let told = [members(comparison), runner_up(comparison)?].into_iter().flatten();
                 let table = to_text(comparison, Some(top), self.has_costs);
-                Ok(match runner_up(comparison)? {
-                    Some(text) => format!("{table}\n{text}\n"),
-                    None => table,
-                })
+                Ok(told.fold(table, |text, line| format!("{text}\n{line}\n")))
             }
             Found::Likelihoods(likelihoods) => {
                 let mut table = Table::new(["model", "log p(row, class)"]);

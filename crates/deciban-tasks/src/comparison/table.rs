@@ -64,6 +64,13 @@ pub fn more(all: usize, top: usize) -> String {
     }
 }
 
+/// What is fused in the fused model, if there is one.
+pub fn members(comparison: &Comparison) -> Option<String> {
+    let fused = comparison.fused()?;
+    let lines = fused.members().into_iter().map(|(name, weight)| format!("\n  {weight:.2} × {name}"));
+    Some(format!("The fused model adds up the evidence of{}", lines.collect::<String>()))
+}
+
 /// Whether the second is worse than the best, or might as well be as good.
 pub fn runner_up(comparison: &Comparison) -> Result<Option<String>> {
     let [best, second, ..] = comparison.ranked() else { return Ok(None) };

@@ -23,7 +23,7 @@ use super::gamma::Gamma;
 use super::gaussian::{Gaussian, GaussianStatistic, Structure};
 use super::histogram::{Histogram, HistogramStatistic};
 use super::log_normal::LogNormal;
-use super::{AnyDensity, AnyFamily, AnyStatistic, Density, Family, Filled, Filling, Names, Parameters};
+use super::{AnyDensity, AnyFamily, AnyStatistic, Density, Domain, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Batch, Cells, Column, Rows, Tile, Value};
 use crate::error::{Error, Result};
 use crate::evidence::Entry;
@@ -187,6 +187,10 @@ impl Density for AutoDensity {
 
     fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
         self.0.points(group, column)
+    }
+
+    fn domain(&self) -> Option<Domain> {
+        self.0.domain()
     }
 
     fn column_mean(&self, group: usize, column: usize) -> Option<f64> {

@@ -22,7 +22,7 @@
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use super::{Density, Family, Names, Parameters};
+use super::{Density, Domain, Family, Names, Parameters};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -342,6 +342,10 @@ impl<E: ExponentialFamily> Density for Independent<E> {
             }
         }
         Ok(())
+    }
+
+    fn domain(&self) -> Option<Domain> {
+        Some(Domain { what: E::DOMAIN, contains: E::contains })
     }
 
     fn column_mean(&self, group: usize, column: usize) -> Option<f64> {

@@ -156,6 +156,15 @@ pub struct Parameters {
     pub rows: Vec<(String, Vec<f64>)>,
 }
 
+/// The numbers that a density describes.
+#[derive(Clone, Copy, Debug)]
+pub struct Domain {
+    /// In words, such as `numbers above 0`.
+    pub what: &'static str,
+    /// Whether a number is one of them.
+    pub contains: fn(f64) -> bool,
+}
+
 /// The fitted densities p(x | class) of a block.
 pub trait Density: Stored + Send + Sync {
     /// The number of classes.
@@ -193,6 +202,11 @@ pub trait Density: Stored + Send + Sync {
     /// Numbers that stand for all that a column may hold in a group, with their probabilities, where columns are
     /// independent given the group and the density tells only so many numbers apart: bins, or present and absent.
     fn points(&self, _group: usize, _column: usize) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
+    /// The cells that it describes, where these are not all numbers; any other says nothing about the class.
+    fn domain(&self) -> Option<Domain> {
         None
     }
 
@@ -431,6 +445,9 @@ macro_rules! families {
             }
             fn points(&self, group: usize, column: usize) -> Option<Vec<(f64, f64)>> {
                 match self { $(AnyDensity::$variant(d) => d.points(group, column)),* }
+            }
+            fn domain(&self) -> Option<Domain> {
+                match self { $(AnyDensity::$variant(d) => d.domain()),* }
             }
             fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
                 match self { $(AnyDensity::$variant(d) => d.column_mean(group, column)),* }

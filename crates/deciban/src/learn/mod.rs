@@ -49,6 +49,7 @@ use crate::data::{Batch, Schema};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::family::{Density, Domain};
 use crate::file::{Archive, Stored};
 use crate::fuse::FusedModel;
 use crate::posterior::Prior;
@@ -178,6 +179,23 @@ impl Model {
         match self {
             Model::Calibrated(calibrated) => calibrated.model(),
             model => model,
+        }
+    }
+
+    /// The columns whose cells are described only where they lie in a domain, each with it.
+    pub fn domains(&self) -> Vec<(usize, Domain)> {
+        match self {
+            Model::Generative(model) => {
+                let of_block = |fitted: &FittedBlock| {
+                    let domain = fitted.density.domain().filter(|_| fitted.block.gaussianise.is_none());
+                    let columns = domain.map(|domain| fitted.block.columns.iter().map(move |&column| (column, domain)));
+                    columns.into_iter().flatten().collect::<Vec<_>>()
+                };
+                model.blocks().iter().flat_map(of_block).collect()
+            }
+            Model::Calibrated(model) => model.model().domains(),
+            Model::Fused(model) => model.members().iter().flat_map(|member| member.model.domains()).collect(),
+            _ => Vec::new(),
         }
     }
 }

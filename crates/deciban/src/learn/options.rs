@@ -55,8 +55,8 @@ const GAUSSIAN: Group = &[
 const IMAGES: Group = &["deskew"];
 /// Classes of several components, and rows without a label: generative models.
 const EM: Group = &["components", "unlabelled_weight", "iterations"];
-/// How much work a search may take.
-const EFFORT: Group = &["effort"];
+/// How much work a search may take, and the kinds of models that it tries.
+const SEARCH: Group = &["effort", "models"];
 /// Folds settle what is left open, and calibrations of any model.
 const FOLDS: Group = &["folds", "seed"];
 const PSEUDO_COUNT: Group = &["pseudo_count"];
@@ -76,7 +76,7 @@ pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_w
 /// Options in no group are for all models.
 pub const MODELS: &[(&str, &[Group])] = &[
     // Options of one model choose it.
-    ("auto", &[EFFORT]),
+    ("auto", &[SEARCH]),
     ("gaussian", &[GAUSSIAN, IMAGES, FOLDS, EM]),
     ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS, EM]),
     ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS, EM]),
@@ -91,6 +91,7 @@ pub const MODELS: &[(&str, &[Group])] = &[
     (ADDITIVE, &[DECAY, PAIRS, FOLDS]),
     (NOISY_OR, &[EFFECT, FOLDS, PSEUDO_COUNT, TEXTS]),
     (LEAST_SQUARES, &[FOLDS]),
+    (FUSED, &[SEARCH, FOLDS]),
 ];
 
 /// Options that statistics depend on.
@@ -111,6 +112,8 @@ pub fn takers(option: &str) -> Vec<&'static str> {
 pub struct Options {
     /// How much work a search among models may take.
     pub effort: Effort,
+    /// The kinds of models that a search tries; all that fit the columns if none is named.
+    pub models: Vec<String>,
     /// What the covariances of the classes have in common; full by default.
     pub covariance: Option<Structure>,
     /// How covariances are estimated.
@@ -181,6 +184,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             effort: Effort::default(),
+            models: Vec::new(),
             covariance: None,
             estimator: Estimator::default(),
             shrinkage: Strength::default(),
@@ -245,15 +249,15 @@ impl Options {
 
     /// The model whose options are given, if any are that not all models take.
     pub fn names_model(&self) -> Result<Option<&'static str>> {
-        // Any search has folds, a seed and an effort.
-        let search = |option: &str| FOLDS.contains(&option) || EFFORT.contains(&option);
+        // Any search has folds and a seed, too.
+        let search = |option: &str| FOLDS.contains(&option) || SEARCH.contains(&option);
         let given: Vec<String> = self.given().into_iter().filter(|o| !takers(o).is_empty() && !search(o)).collect();
         if given.is_empty() {
             return Ok(None);
         }
         let marked = || given.iter().map(|option| format!("§{option}")).collect::<Vec<_>>().join(", ");
         let able: Vec<&str> = MODELS.iter().map(|(model, _)| *model).filter(|m| self.refusal(m).is_none()).collect();
-        let able: Vec<&str> = able.into_iter().filter(|model| *model != "auto").collect();
+        let able: Vec<&str> = able.into_iter().filter(|model| ![FUSED, "auto"].contains(model)).collect();
         let shared = [PSEUDO_COUNT, LEVELS, WORDS].concat();
         match CHOSEN.into_iter().find(|model| able.contains(model)) {
             _ if able.is_empty() => {
@@ -550,7 +554,7 @@ mod tests {
     #[test]
     fn every_model_makes_a_recipe_and_others_are_refused() {
         let columns = [Column::number("a"), Column::number("b")];
-        for (model, _) in MODELS.iter().filter(|(model, _)| *model != "auto") {
+        for (model, _) in MODELS.iter().filter(|(model, _)| ![FUSED, "auto"].contains(model)) {
             assert!(Options::default().recipe(model, &columns, Seen::Rows(&[])).is_ok(), "{model}");
         }
         let error = Options::default().recipe("gausian", &columns, Seen::Rows(&[])).unwrap_err().to_string();

@@ -380,6 +380,16 @@ impl Comparison {
         }
     }
 
+    /// Adds to the name of the fused outcome the options of the search, so that `fit` with the name repeats it.
+    pub fn name_fused(&mut self, options: &str) {
+        self.ranked.iter_mut().filter(|outcome| !outcome.parts.is_empty()).for_each(|outcome| outcome.name += options);
+    }
+
+    /// The fused outcome, if there is one.
+    pub fn fused(&self) -> Option<&Outcome> {
+        self.ranked.iter().find(|outcome| !outcome.parts.is_empty())
+    }
+
     /// The columns and classes.
     pub fn schema(&self) -> &Schema {
         self.statistics.schema()

@@ -14,6 +14,7 @@ use super::score::{HeldRows, Score};
 use crate::calibrate::{Affine, Calibration, Share};
 use crate::error::Result;
 use crate::fuse::Fusion;
+use crate::learn::options::FUSED;
 
 /// No more members are fused: those of the least loss.
 const MOST_MEMBERS: usize = 8;
@@ -125,10 +126,9 @@ impl Comparison {
                 (Part { candidate, weight, calibration }, member.outcome.blocks.clone())
             })
             .collect();
-        let sorts: Vec<&str> = parts.iter().map(|(part, _)| part.candidate.sort()).collect();
         let outcome = Outcome {
             candidate: chosen[0].outcome.candidate,
-            name: format!("fused ({})", sorts.join(", ")),
+            name: FUSED.into(),
             sums,
             folds,
             seconds,
