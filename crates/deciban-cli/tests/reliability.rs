@@ -61,6 +61,38 @@ fn a_dash_is_standard_output() {
     folder.ok(&["inspect", "piped.deciban"]);
 }
 
+/// Nothing looks into a pipe before it is read.
+#[test]
+fn every_command_reads_a_pipe_by_its_path() {
+    let folder = Folder::with_model(&[]);
+    let wine = wine();
+    let told = |command: &str, data: &str| {
+        let command = command.replace("DATA", data);
+        let script = format!("cat {wine} | {PROGRAM} {command}");
+        let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        // Times differ, and so does what the rows are called.
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.split(" s").next().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    for command in [
+        "fit DATA -t Type --model gaussian",
+        "fit DATA -t Type --model naive-bayes --calibrate logistic",
+        "compare DATA -t Type --models least-squares --by log-loss --json | grep -v seconds",
+        "predict wine.deciban DATA",
+        "evaluate wine.deciban DATA",
+        "explain wine.deciban DATA --row 3",
+        "impute wine.deciban DATA",
+        "stats DATA -t Type --model gaussian -o - | wc -c",
+    ] {
+        let direct = told(command, &wine);
+        assert!(!direct.is_empty(), "{command}");
+        for pipe in ["/dev/stdin".to_string(), format!("<(cat {wine})")] {
+            assert_eq!(told(command, &pipe), direct, "{command} {pipe}");
+        }
+    }
+}
+
 #[test]
 fn a_closed_standard_error_ends_nothing() {
     let folder = Folder::new();

@@ -52,6 +52,21 @@ fn each_column_is_told_once() {
     assert_eq!(remarks(&folder, &[&fit[..], &mended, &["--category", "grade,day", "--ignore", "x"]].concat()), [""; 0]);
 }
 
+/// A model of numbers alone says which cell kept a column from being one.
+#[test]
+fn an_error_about_nearly_numbers_names_the_cell() {
+    let folder = Folder::new();
+    let row =
+        |i: i32| format!("{},{}\n", if i == 30 { "12%".into() } else { i.to_string() }, ["a", "b"][i as usize % 2]);
+    folder.write("t.csv", format!("x,t\n{}", (0..60).map(row).collect::<String>()));
+    for model in ["gaussian", "parzen"] {
+        assert_eq!(
+            folder.fails(&["fit", "t.csv", "-t", "t", "--model", model]),
+            "t.csv: column `x`: 59 of 60 cells are numbers, `12%` is not: give --missing 12% or --category x"
+        );
+    }
+}
+
 #[test]
 fn many_columns_are_told_in_one_line() {
     let folder = Folder::new();

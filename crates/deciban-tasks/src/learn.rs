@@ -184,7 +184,8 @@ impl Learning {
 
     fn collect(&self, kind: &str, input: &mut impl Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
         let (columns, look) = (input.columns()?, Look::new(input)?);
-        let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles))?;
+        let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles));
+        let learner = learner.map_err(|error| look.cause(error))?;
         let mut remarks = look.remarks(&self.options.spiked(kind, &columns, &look.profiles)?);
         if learner.needs_two_passes(&look.profiles) {
             input.make_rereadable()?;

@@ -4,7 +4,7 @@
 //! changes it. All come from the first rows, before anything is learned.
 
 use deciban::data::{Column, Kind, Profile};
-use deciban::{Result, Wording};
+use deciban::{Error, Result, Wording};
 use deciban_data::{Dates, OddSort, Oddity};
 use serde::Serialize;
 
@@ -133,6 +133,19 @@ impl Look {
             format!("{what}: if they are codes without an order, give §category='{names}'")
         });
         lines
+    }
+
+    /// What is behind an error about a column that nearly holds numbers: the cells that are none.
+    pub fn cause(&self, error: Error) -> Error {
+        let text = error.marked();
+        let is_of = |oddity: &&Oddity| text.starts_with(&format!("column `{}` does not hold numbers", oddity.column));
+        match self.oddities.iter().find(is_of) {
+            Some(oddity) => {
+                let place = self.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
+                Error::Schema(format!("{place}column `{}`: {}", oddity.column, oddity.message()))
+            }
+            None => error,
+        }
     }
 
     /// The numbers and categories whose profile is of this sort.

@@ -232,8 +232,13 @@ impl Archive {
         output::write(path, &self.to_bytes()?)
     }
 
-    /// What a deciban file holds: `model` or `statistics`; `None` for other files.
+    /// What a deciban file holds: `model` or `statistics`; `None` for other files, and for pipes, which can be read
+    /// only once.
     pub fn kind_of(path: impl AsRef<Path>) -> Option<String> {
+        let path = path.as_ref();
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let mut start = Vec::new();
         let mut file = std::fs::File::open(path).ok()?;
         std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, 8), &mut start).ok()?;
