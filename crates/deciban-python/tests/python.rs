@@ -52,7 +52,8 @@ fn environment(folder: PathBuf, requirements: &str) -> PathBuf {
         return python;
     }
     run("making an environment", Command::new(base()).args(["-m", "venv", "--clear"]).arg(&folder));
-    let install = ["install", "--no-compile", "--only-binary", ":all:", "-r"];
+    // Spark comes only as a source package, of Python files and jars.
+    let install = ["install", "--no-compile", "--only-binary", ":all:", "--no-binary", "pyspark", "-r"];
     run("installing what the tests need", pip(&python).args(install).arg(&wanted));
     fs::write(done, list).expect("a note of what is installed");
     python

@@ -82,7 +82,7 @@ def compare_class(stub, real_class):
 
 
 def test_there_are_stubs():
-    expected = {name for name in deciban.__all__ if inspect.ismodule(getattr(deciban, name))} | {"plot", "sklearn"}
+    expected = {name for name in deciban.__all__ if inspect.ismodule(getattr(deciban, name))} | {"plot", "sklearn", "spark"}
     found = {module_name(path) for path in STUBS}
     assert {f"deciban.{name}" for name in expected} | {
         f"deciban{name}" for name in ("", "._core", "._classifier", "._comparison", "._ledger", "._statistics")

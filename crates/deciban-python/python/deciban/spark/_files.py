@@ -1,0 +1,68 @@
+"""Frames that are nothing but a scan of Parquet files: tasks read them with deciban's own reader."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import unquote, urlparse
+
+from .. import _core
+
+#: Rows of a share, about: enough that a task is worth its start.
+SHARE = 1 << 20
+
+
+def paths(frame) -> list[str] | None:
+    """The files of the frame, if this machine sees them all."""
+    found = []
+    for url in frame.inputFiles():
+        parts = urlparse(url)
+        path = unquote(parts.path)
+        if parts.scheme not in ("", "file") or not os.path.exists(path):
+            return None
+        found.append(path)
+    return sorted(found)
+
+
+def is_scan(frame) -> bool:
+    """Whether the frame is a plain scan of Parquet files: no filter, no other column, no partition in the path."""
+    plan = getattr(frame, "_plan", None)
+    if plan is not None:  # Spark Connect
+        return type(plan).__name__ == "DataSource" and (getattr(plan, "_format", None) or "").lower() == "parquet"
+    analyzed = frame._jdf.queryExecution().analyzed().toString().strip()
+    return re.fullmatch(r"Relation \[[^\n]*\] parquet", analyzed) is not None
+
+
+def shares(frame, asked: bool) -> list | None:
+    """For each task its files, or row groups of them; `None` if the frame is read by Spark."""
+    if not asked and not is_scan(frame):
+        return None
+    files = paths(frame)
+    if not files:
+        if asked:
+            raise ValueError("source='files': the frame has no files that the driver can see")
+        return None
+    if not asked and any(re.search(r"/[^/=]+=[^/]*/", path) for path in files):
+        return None  # Some columns are in the paths.
+    if not all(path.endswith(".parquet") for path in files):
+        return [[(path, None)] for path in files]
+    wanted, share, rows = [], [], 0
+    for path in files:
+        for group, count in enumerate(_core.row_groups(path)):
+            share.append((path, (group, group + 1)))
+            rows += count
+            if rows >= SHARE:
+                wanted.append(joined(share))
+                share, rows = [], 0
+    return wanted + ([joined(share)] if share else [])
+
+
+def joined(share: list) -> list:
+    """Neighbouring row groups of a file as one."""
+    found = []
+    for path, (start, end) in share:
+        if found and found[-1][0] == path and found[-1][1][1] == start:
+            found[-1] = (path, (found[-1][1][0], end))
+        else:
+            found.append((path, (start, end)))
+    return found

@@ -1,0 +1,283 @@
+"""deciban on Spark, with executors in processes of their own: the model of one machine, whatever the partitions."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose
+
+# Small frames spend their time in starting four JVMs. The first compiler and the simplest collector halve it.
+JVM = {
+    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYSPARK_PYTHON": sys.executable,
+    "PYSPARK_DRIVER_PYTHON": sys.executable,
+}
+os.environ.update(JVM)
+pyspark = pytest.importorskip("pyspark")
+
+from pyspark.ml import Pipeline, PipelineModel  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+import deciban  # noqa: E402
+from deciban.spark import Classifier, ClassifierModel, _files, _passes  # noqa: E402
+
+RNG = np.random.default_rng(4)
+N = 3000
+Y = np.sort(RNG.choice(["b", "a", "c"], N, p=[0.5, 0.4, 0.1]))[::-1].copy()  # "c" and its levels are in one partition
+A, B = RNG.normal(size=N) + (Y == "a"), RNG.normal(size=N) * 2 + (Y == "c")
+JOB = np.where(Y == "c", "clown", RNG.choice(["cook", "judge"], N))
+WORDS = np.array(["free", "prize", "home", "dinner", "night", "win", "sun"])
+MAIL = [f"{' '.join(WORDS[RNG.integers(0, 5 if y == 'b' else 7, 6)])} no{i % 90}" for i, y in enumerate(Y)]
+TABLE = pa.table({"a": A, "b": B, "job": JOB, "mail": MAIL, "w": RNG.random(N), "y": Y})
+MODELS = {
+    "full": dict(model="gaussian", ignore=["job", "mail", "w"]),
+    "tied": dict(model="gaussian", covariance="tied", pca=1, ignore=["job", "mail", "w"]),
+    "mixed": dict(model="naive-bayes", ignore=["w"]),
+    "bins": dict(model="tree", ignore=["mail", "w"]),
+    "text": dict(model="multinomial", ignore=["a", "b", "job", "w"]),
+    "logistic": dict(model="logistic", ignore=["mail", "w"]),
+    "mixture": dict(model="gaussian", components=2, iterations=3, ignore=["job", "mail", "w"]),
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,700]")
+        .config("spark.ui.enabled", False)
+        .config("spark.executor.memory", "500m")
+        .config("spark.speculation", True)
+        .config("spark.sql.ansi.enabled", True)
+        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.sql.warehouse.dir", str(folder))
+        .config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", False)
+        # Every file is a partition of its own.
+        .config("spark.sql.files.maxPartitionBytes", 4 << 20)
+        .config("spark.sql.files.openCostInBytes", 4 << 20)
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def parquet(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("rows") / "rows.parquet")
+    pq.write_table(TABLE, path, row_group_size=700)
+    return path
+
+
+@pytest.fixture(scope="session")
+def parts(spark, tmp_path_factory):
+    """A frame whose partitions are the same each time that they are asked for: no rows are exchanged for it.
+
+    (After an exchange, Spark promises neither the order of the rows in a partition, nor the same ranges.)"""
+    folder = tmp_path_factory.mktemp("parts")
+    for part, (start, rows) in enumerate([(0, 1900), (1900, 50), (1950, 0), (1950, 600), (2550, 450)]):
+        pq.write_table(TABLE.slice(start, rows), folder / f"part-{part}.parquet")
+    return spark.read.parquet(str(folder)).withColumn("w", F.col("w") + 0)
+
+
+@pytest.fixture(scope="session")
+def frame(spark, parquet):
+    # An expression, so that the frame is no plain scan.
+    return spark.read.parquet(parquet).withColumn("w", F.col("w") + 0)
+
+
+def fitted(frame, options, **more):
+    options = dict(options)
+    return Classifier(options.pop("model"), labelCol="y", **more, **options).fit(frame).classifier
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_model_of_one_machine(frame, name):
+    options = MODELS[name]
+    expected = deciban.Classifier(**options).fit(TABLE, "y")
+    found = fitted(frame.repartition(3), options)
+    assert found.classes_.tolist() == ["a", "b", "c"]
+    few = TABLE.slice(0, 300)
+    # Expectation-maximisation begins with rows of its choice, which depend on their order.
+    if name != "mixture":
+        assert_allclose(found.evidence(few), expected.evidence(few), rtol=1e-9, atol=1e-9)
+    else:
+        again = fitted(frame.coalesce(1), options)
+        assert_allclose(again.evidence(few), expected.evidence(few), rtol=1e-9, atol=1e-9)
+
+
+def test_the_same_bits_for_the_same_partitions(parts, monkeypatch):
+    assert parts.rdd.getNumPartitions() == 5
+    for name in ("full", "logistic"):
+        first, second = (fitted(parts, MODELS[name]).evidence(TABLE) for _ in range(2))
+        assert (first == second).all()
+    first = fitted(parts, MODELS["full"]).evidence(TABLE)
+    monkeypatch.setattr(_passes, "FAN", 2)  # a tree of two levels below the driver
+    second, third = (fitted(parts, MODELS["full"]).evidence(TABLE) for _ in range(2))
+    assert (second == third).all()
+    assert_allclose(second, first, rtol=1e-9)
+
+
+def test_files_are_read_by_executors(spark, parquet, monkeypatch):
+    scan = spark.read.parquet(parquet)
+    assert _files.is_scan(scan) and not _files.is_scan(scan.where("a > 0")) and not _files.is_scan(scan.select("a"))
+    monkeypatch.setattr(_files, "SHARE", 1000)
+    shares = _files.shares(scan, False)
+    assert [len(share) for share in shares] == [1, 1, 1] and shares[0][0][1] == (0, 2)
+    for name in ("mixed", "full"):
+        expected = deciban.Classifier(**MODELS[name]).fit(TABLE, "y").evidence(TABLE)
+        found = fitted(scan, MODELS[name], weightCol=None)
+        assert_allclose(found.evidence(TABLE), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_transform_and_pipelines(spark, frame, tmp_path):
+    learner = Classifier("naive-bayes", labelCol="y", evidenceCol="evidence", ignore=["w", "mail"])
+    model = Pipeline(stages=[learner]).fit(frame)
+    model.write().overwrite().save(str(tmp_path / "pipeline"))
+    again = PipelineModel.load(str(tmp_path / "pipeline"))
+    for fit in (model, again):
+        rows = fit.transform(frame).select("a", "prediction", "probability", "evidence").toArrow()
+        own = fit.stages[0].classifier
+        assert rows["prediction"].to_pylist() == own.predict(TABLE).tolist()
+        assert_allclose(np.array(rows["probability"].to_pylist()), own.predict_proba(TABLE), rtol=1e-12)
+        assert_allclose(np.array(rows["evidence"].to_pylist()), own.evidence(TABLE), rtol=1e-12)
+    learner.save(str(tmp_path / "learner"))
+    assert Classifier.load(str(tmp_path / "learner")).getOrDefault("options") == learner.getOrDefault("options")
+    judged = model.stages[0].evaluate(frame)
+    assert_allclose(judged["log_loss"], model.stages[0].classifier.evaluate(TABLE, "y")["log_loss"], rtol=1e-9)
+    clash = ClassifierModel(model.stages[0].classifier)
+    clash._put({"predictionCol": "a"})
+    with pytest.raises(ValueError, match="has a column 'a' already"):
+        clash.transform(frame)
+
+
+def test_odd_frames(spark, frame):
+    gaps = frame.withColumn("y", F.when(F.col("a") > 2, None).otherwise(F.col("y"))).repartition(8).where("a < 1.5")
+    kept = TABLE.filter(pa.compute.less(TABLE["a"], 1.5))
+    expected = deciban.Classifier(**MODELS["full"]).fit(kept, "y").evidence(TABLE)
+    assert_allclose(fitted(gaps, MODELS["full"]).evidence(TABLE), expected, rtol=1e-9)
+    weighted = deciban.Classifier("gaussian", ignore=["job", "mail"]).fit(TABLE, "y", sample_weight="w").evidence(TABLE)
+    found = fitted(frame, dict(model="gaussian", ignore=["job", "mail"]), weightCol="w")
+    assert_allclose(found.evidence(TABLE), weighted, rtol=1e-9)
+    arrays = frame.select("y", F.array("a", "b").alias("x"))
+    model = Classifier("gaussian", labelCol="y").fit(arrays)
+    assert [name for name, _ in model.classifier._model.columns] == ["x[0]", "x[1]"]
+    by_array = deciban.Classifier(**MODELS["full"]).fit(TABLE, "y").predict_proba(TABLE)
+    rows = model.transform(arrays).toArrow()
+    assert rows.column_names == ["y", "x", "prediction", "probability"]
+    assert_allclose(np.array(rows["probability"].to_pylist()), by_array, rtol=1e-9)
+    with pytest.raises(ValueError, match="no column 'z'"):
+        Classifier("gaussian", labelCol="z").fit(frame)
+    with pytest.raises(ValueError, match="no rows"):
+        Classifier("gaussian", labelCol="y").fit(frame.where("a > 1e9"))
+
+
+def test_a_lineage_that_is_not_deterministic(frame, tmp_path):
+    folder = str(tmp_path)
+
+    def fewer(batches):
+        """Each time that it runs, it leaves one more row out."""
+        gone = len(os.listdir(folder))
+        open(os.path.join(folder, str(gone)), "w").close()
+        for batch in batches:
+            yield batch.slice(gone)
+
+    shaky = frame.coalesce(1).mapInArrow(fewer, frame.schema)
+    # The error names both numbers of rows, and says what to do.
+    with pytest.raises(RuntimeError, match=r"gives other rows in each pass: 29\d\d the first time, and 29\d\d now.*cache"):
+        fitted(shaky, MODELS["full"])
+
+
+def executors(spark):
+    """The process ids of the executors: workers of Python are children of a daemon, whose parent is the executor."""
+
+    def parents(batches):
+        for _ in batches:
+            pass
+        time.sleep(0.2)  # so that every executor gets some of these tasks
+        with open(f"/proc/{os.getppid()}/stat") as file:
+            yield pa.RecordBatch.from_pydict({"pid": pa.array([int(file.read().rsplit(")", 1)[1].split()[1])], pa.int64())})
+
+    pids = {row["pid"] for row in spark.range(0, 4, 1, 4).mapInArrow(parents, "pid long").collect()}
+    for pid in pids:
+        with open(f"/proc/{pid}/cmdline") as file:
+            assert "CoarseGrainedExecutorBackend" in file.read()
+    return pids
+
+
+def test_an_executor_dies(spark, parts, monkeypatch):
+    """Killed by its process id in the middle of a fit: Spark runs its tasks again, and the bits are the same."""
+
+    def slowly(batches):
+        time.sleep(0.15)
+        yield from batches
+
+    slow = parts.mapInArrow(slowly, parts.schema)
+    expected = fitted(parts, MODELS["logistic"]).evidence(TABLE)
+    before = executors(spark)
+    assert len(before) == 2  # two processes beside the driver
+    victim, passes, ask = min(before), [], _passes.Cluster._pass
+
+    def asked(cluster, *given):
+        passes.append(time.monotonic())
+        if len(passes) == 3:  # tasks of the third pass are at work when it dies
+            threading.Timer(0.1, os.kill, (victim, signal.SIGKILL)).start()
+        return ask(cluster, *given)
+
+    monkeypatch.setattr(_passes.Cluster, "_pass", asked)
+    found = fitted(slow, MODELS["logistic"]).evidence(TABLE)
+    assert len(passes) > 3 and victim not in executors(spark)
+    assert (found == expected).all()
+
+
+CONNECT = """
+import sys
+import numpy as np
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+import deciban
+from deciban.spark import Classifier
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+assert "connect" in type(spark).__module__
+path = sys.argv[1]
+frame = spark.read.parquet(path).repartition(3)
+model = Classifier("naive-bayes", labelCol="y", ignore=["w", "mail"]).fit(frame)
+table = pq.read_table(path)
+own = deciban.Classifier("naive-bayes", ignore=["w", "mail"]).fit(table, "y")
+assert np.allclose(own.evidence(table), model.classifier.evidence(table), rtol=1e-9)
+rows = model.transform(frame).select("prediction").toArrow()
+assert rows.num_rows == table.num_rows
+print("same")
+"""
+
+
+def test_spark_connect(parquet):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))} | JVM
+    command = [sys.executable, "-c", CONNECT, parquet]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    assert done.stdout.strip() == "same", done.stderr[-3000:]
+
+
+def test_the_program(spark, parquet, tmp_path, capsys):
+    from deciban.spark.__main__ import main
+
+    model, out = str(tmp_path / "m.deciban"), str(tmp_path / "out.parquet")
+    options = ["--option", "covariance=tied", "--option", "ignore=['job', 'mail', 'w']"]
+    assert main(["fit", parquet, "--target", "y", "--model", "gaussian", *options, "-o", model]) == 0
+    assert main(["predict", model, parquet, "--evidence", "-o", out]) == 0
+    assert pq.read_table(out).column_names[-3:] == ["prediction", "probability", "evidence"]
+    assert main(["evaluate", model, parquet, "--target", "y"]) == 0
+    assert "error rate" in capsys.readouterr().out
+    assert main(["fit", parquet, "--target", "z", "-o", model]) == 1
