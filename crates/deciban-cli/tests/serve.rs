@@ -32,7 +32,7 @@ impl Serving {
 
     fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
@@ -80,7 +80,7 @@ fn signals_reload_and_end_it() {
     }
     // A request that has begun is answered after the signal.
     let mut stream = TcpStream::connect(&server.address).unwrap();
-    let head = "POST /v1/models/wine/predict?prior=uniform HTTP/1.1\r\nHost: test\r\nContent-Length: 17\r\n\r\n";
+    let head = "POST /v1/models/wine/predict?prior=uniform HTTP/1.1\r\nHost: localhost\r\nContent-Length: 17\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(b"{\"Alcohol\":").unwrap();
     std::thread::sleep(Duration::from_millis(200));

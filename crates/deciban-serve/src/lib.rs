@@ -28,6 +28,7 @@ mod metrics;
 mod models;
 mod openapi;
 mod options;
+mod paced;
 mod page;
 mod platforms;
 mod predict;

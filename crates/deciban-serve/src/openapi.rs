@@ -34,6 +34,7 @@ fn responses(content: &str, schema: Value) -> Value {
         ("415", "the content type or encoding is not known"),
         ("422", "a row, a column or an option is not as it must be"),
         ("500", "the server failed at this request"),
+        ("421", "the host that is asked for is not this machine"),
         ("503", "the server has too much to do"),
     ] {
         all.insert(code.into(), problem(description));

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ use tower_service::Service;
 
 use crate::models::Models;
 use crate::options::Options;
+use crate::paced::Paced;
 use crate::page;
 use crate::problem::{Kind, Problem};
 use crate::router::{Shared, router};
@@ -99,6 +100,7 @@ impl Server {
                     Error::parameter("allow_origin", "give * or an origin, such as https://example.com")
                 })?,
                 log_requests: options.log_requests,
+                is_local: options.host.is_loopback() && options.token.is_none() && !options.no_auth,
             });
         Ok(Server { runtime, listener, shared, gate, handle: Handle::default(), address, options })
     }
@@ -144,6 +146,7 @@ impl Server {
                 };
                 // Answers are small: they should not wait for more bytes.
                 let _ = stream.set_nodelay(true);
+                let stream = Paced::new(TokioIo::new(stream), options.limits.pace);
                 let (gate, router) = (gate.clone(), router.clone());
                 let service = service_fn(move |request| {
                     let (gate, router) = (gate.clone(), router.clone());
@@ -151,7 +154,7 @@ impl Server {
                 });
                 let mut http = hyper::server::conn::http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(options.limits.pace);
-                let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+                let connection = graceful.watch(http.serve_connection(stream, service));
                 tokio::spawn(async move {
                     // A client that leaves is no failure.
                     let _ = connection.await;
@@ -267,6 +270,8 @@ struct Gate {
     health_path: Option<String>,
     origin: Option<HeaderValue>,
     log_requests: bool,
+    /// Whether nothing but its address keeps others from asking.
+    is_local: bool,
 }
 
 impl Gate {
@@ -310,6 +315,11 @@ impl Gate {
             ];
             return Ok(Some((StatusCode::NO_CONTENT, allowed).into_response()));
         }
+        if self.is_local && !names_this_machine(request) {
+            let detail = "this server answers those who ask for this machine by an address or as localhost: a page of \
+                          another host could ask in its name otherwise. Give --token-file, or --no-auth if that is meant";
+            return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", detail));
+        }
         let Some(token) = &self.token else { return Ok(None) };
         let path = request.uri().path();
         let open = ["/healthz", "/readyz", "/ping", "/health", "/v2/health/live", "/v2/health/ready"];
@@ -324,6 +334,20 @@ impl Gate {
             }
         }
     }
+}
+
+/// Whether a request asks for this machine by an address or as localhost. A page of another host can make a browser
+/// believe that its own name is that of this machine, but it can own no address and no `localhost`.
+fn names_this_machine<B>(request: &Request<B>) -> bool {
+    let given = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or("?").to_string());
+    let Some(given) = request.uri().authority().map(ToString::to_string).or(given) else { return true };
+    // A port may follow; an address with colons stands in brackets.
+    let host = match given.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => given.split(':').next().unwrap_or_default(),
+    };
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost") || host.parse::<IpAddr>().is_ok()
 }
 
 /// Whether the headers have the token. The time that this takes tells nothing of it but its length.
@@ -374,6 +398,21 @@ mod tests {
         let ask = |path: &str| Request::builder().uri(path).body(Body::empty()).unwrap();
         assert!(runtime.block_on(routed(router.clone(), ask("/panics"))).is_none());
         assert_eq!(runtime.block_on(routed(router, ask("/fine"))).unwrap().status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn only_this_machine_is_named() {
+        let asked = |host: &str| names_this_machine(&Request::builder().header(header::HOST, host).body(()).unwrap());
+        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:8080", "[::1]:80", "[::1]", "my.localhost"]
+        {
+            assert!(asked(host), "{host}");
+        }
+        for host in ["example.com", "localhost.example.com:8080", "127.0.0.1.example.com", "", "[::1", "xlocalhost"] {
+            assert!(!asked(host), "{host}");
+        }
+        assert!(names_this_machine(&Request::builder().body(()).unwrap()));
+        let whole = Request::builder().uri("http://example.com/v1/models").header(header::HOST, "localhost");
+        assert!(!names_this_machine(&whole.body(()).unwrap()));
     }
 
     #[test]

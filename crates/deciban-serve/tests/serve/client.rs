@@ -83,7 +83,7 @@ impl Serving {
         let mut stream = self.connect();
         let headers: String = headers.lines().map(|line| format!("{}\r\n", line.trim())).collect();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
             body.len()
         );
         // A server that refuses a body may close before all of it is written.

@@ -222,7 +222,7 @@ pub fn chunked(server: &Serving, path: &str, content_type: &str, body: &[u8]) ->
     use std::io::Write;
     let mut stream = server.connect();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
          Transfer-Encoding: chunked\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();

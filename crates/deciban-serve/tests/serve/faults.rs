@@ -83,7 +83,7 @@ fn arrow_batches_cannot_promise_more_than_they_hold() {
 #[test]
 fn bodies_that_are_cut_slow_or_nonsense_harm_nobody() {
     let server = limited(Limits { pace: Duration::from_millis(300), ..Limits::default() });
-    let head = |more: &str| format!("POST {PATH} HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n{more}\r\n");
+    let head = |more: &str| format!("POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n{more}\r\n");
     // A client that stops in the middle of the body.
     let mut slow = server.connect();
     slow.write_all(head("").as_bytes()).unwrap();
@@ -112,6 +112,25 @@ fn bodies_that_are_cut_slow_or_nonsense_harm_nobody() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(Answer::read(&mut strange).status, 400);
     assert_eq!(server.post_json(PATH, &json!({ "Hue": 1.0 })).status, 200);
+}
+
+/// A client that asks for much and never reads holds its connection for the pace, and no longer.
+#[test]
+fn who_does_not_read_is_left() {
+    let limits = Limits { pace: Duration::from_millis(300), connections: 1, ..Limits::default() };
+    let server = limited(limits);
+    let rows = vec![json!({ "Hue": 1.0 }); 60_000];
+    let body = json!({ "rows": rows, "evidence": true }).to_string();
+    let mut deaf = server.connect();
+    write!(deaf, "POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n").unwrap();
+    write!(deaf, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    // There is one connection: others come in when it has ended.
+    let begun = Instant::now();
+    assert_eq!(server.get("/healthz").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    let mut read = Vec::new();
+    let _ = deaf.read_to_end(&mut read);
+    assert!(!read.is_empty() && read.len() < 1 << 23, "{}", read.len());
 }
 
 #[test]
@@ -151,7 +170,7 @@ fn too_many_requests_are_told_to_come_again() {
     let mut first = server.connect();
     first
         .write_all(
-            format!("POST {PATH} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{")
+            format!("POST {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{")
                 .as_bytes(),
         )
         .unwrap();
@@ -212,7 +231,9 @@ fn a_changed_model_is_loaded_and_a_broken_one_is_not() {
 fn a_server_that_stops_answers_what_it_has_accepted() {
     let mut server = Serving::all();
     let mut begun = server.connect();
-    begun.write_all(format!("POST {PATH} HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n{{").as_bytes()).unwrap();
+    begun
+        .write_all(format!("POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{{").as_bytes())
+        .unwrap();
     std::thread::sleep(Duration::from_millis(200));
     let address = server.address;
     let ending = std::thread::spawn(move || server.end());

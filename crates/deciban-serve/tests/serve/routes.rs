@@ -1,9 +1,11 @@
 //! Our own routes.
 
+use std::io::Write;
+
 use deciban_serve::Options;
 use serde_json::{Value, json};
 
-use crate::client::{Serving, wine};
+use crate::client::{Answer, Serving, wine};
 
 /// The first wine, as a row.
 fn barolo() -> Value {
@@ -224,6 +226,21 @@ fn a_token_opens_the_models_and_not_the_health() {
     let everywhere = Options { host: "0.0.0.0".parse().unwrap(), models: vec!["none".into()], ..Options::default() };
     let refused = deciban_serve::Server::bind(everywhere).err().unwrap().to_string();
     assert!(refused.contains("token_file") && refused.contains("no_auth"), "{refused}");
+}
+
+/// A page of another host, whose name was made to mean this machine, gets no answer.
+#[test]
+fn another_host_is_not_answered_for() {
+    let ask = |server: &Serving, host: &str| {
+        let mut stream = server.connect();
+        write!(stream, "GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        Answer::read(&mut stream)
+    };
+    let server = Serving::with(Options::default());
+    assert_eq!(ask(&server, "evil.example:8080").problem(421)["type"], "urn:deciban:problem:host");
+    assert_eq!(ask(&server, "127.0.0.1:8080").status, 200);
+    let open = Serving::with(Options { no_auth: true, ..Options::default() });
+    assert_eq!(ask(&open, "models.example").status, 200);
 }
 
 #[test]
