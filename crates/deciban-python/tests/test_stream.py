@@ -1,10 +1,14 @@
 """Rows that are read as a stream: record batches of any maker, files, in bounded memory; and databases that summarise."""
 
 import csv
+import glob
+import io
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import duckdb
 import numpy as np
@@ -221,6 +225,70 @@ def in_sqlite(table):
         return [column[0] for column in found.description], found.fetchall()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A server of its own in a temporary folder, which listens on a socket there and on no port."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+    if not found:
+        pytest.skip("PostgreSQL is not installed")
+    # The server refuses to run as root: then it runs as the user of Debian's package.
+    other = {"user": "postgres"} if os.getuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as folder:
+        if other:
+            shutil.chown(folder, "postgres")
+
+        def tool(name, *arguments, text=None):
+            command = [os.path.join(found[-1], name), *arguments]
+            done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=folder, timeout=120, **other)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        tool("initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8")
+        start = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        tool("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", start, "start")
+        try:
+            yield lambda *given, text=None: tool("psql", "-h", folder, "-U", "postgres", "-qX", "-v", "ON_ERROR_STOP=1", *given, text=text)
+        finally:
+            tool("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+
+
+def in_postgres(psql, table):
+    kinds = {"double": "DOUBLE PRECISION", "string": "TEXT"}
+    columns = ", ".join('"{}" {}'.format(field.name.replace('"', '""'), kinds[str(field.type)]) for field in table.schema)
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows(zip(*(column.to_pylist() for column in table.columns)))
+    made = f"DROP TABLE IF EXISTS rows; CREATE TABLE rows ({columns});\n"
+    psql(text=f"{made}COPY rows FROM STDIN WITH (FORMAT csv);\n{rows.getvalue()}\\.\n")
+
+    def run(query):
+        names, *found = csv.reader(io.StringIO(psql("--csv", "-c", query)))
+        return names, found
+
+    return run
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_postgres_summarises_without_losing_digits(postgres, offset, tmp_path):
+    table = pa.table({"a a": A + offset, "b'\"": B - offset, "y": Y})
+    found = queried("postgres", "rows", in_postgres(postgres, table), tmp_path, "--number", 'a a,b\'"')
+    assert found.rows == {"no": (Y == "no").sum(), "who": (Y == "who").sum(), "yes": (Y == "yes").sum()}
+    expected = Classifier("gaussian").collect(table.drop_columns(["y"]), Y)
+    moments, right = found._core.moments(), expected._core.moments()
+    assert_allclose(moments[0], right[0], rtol=1e-15, atol=1e-15)
+    assert_allclose(moments[1], right[1], rtol=1e-9)
+
+
+def test_postgres_counts_levels(postgres, tmp_path):
+    job = np.where(RNG.random(N) < 0.1, None, JOB)
+    table = pa.table({"a": A, "job": pa.array(job, pa.string()), "w": RNG.random(N), "y": Y})
+    options = ("--number", "a", "--category", "job", "--weight", "w")
+    run = in_postgres(postgres, table)
+    found = queried("postgres", "(SELECT * FROM rows)", run, tmp_path, *options, model="naive-bayes")
+    model, few = Classifier("naive-bayes"), {"a": A[:99], "job": job[:99]}
+    expected = model.fit({"a": A, "job": job}, Y, sample_weight=table["w"].to_numpy()).evidence(few)
+    assert_allclose(Classifier("naive-bayes").fit_statistics(found).evidence(few), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
