@@ -4,6 +4,7 @@
 //! into `target/python/venv`, once for each version of that list; the oldest scikit-learn that the package promises
 //! (`requirements-oldest.txt`), with which the tests of the drop-ins are run again, into `target/python/oldest`. maturin builds in cargo's own target folder,
 //! with the same features and the same configuration of PyO3, so that nothing but this crate is compiled for it.
+//! Java, for Spark, and PostgreSQL are Debian's packages, installed where they are not there.
 
 use std::ffi::OsString;
 use std::fs;
@@ -59,6 +60,23 @@ fn environment(folder: PathBuf, requirements: &str) -> PathBuf {
     python
 }
 
+/// Debian's packages of what the tests ask and is not there.
+fn install_servers() {
+    let has_java = || Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success());
+    let has_postgres = || fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some());
+    let missing: Vec<&str> = [(has_java(), "openjdk-17-jre-headless"), (has_postgres(), "postgresql")]
+        .into_iter()
+        .filter_map(|(has, package)| (!has).then_some(package))
+        .collect();
+    if !missing.is_empty() {
+        let apt = |arguments: &[&str]| Command::new("apt-get").args(arguments).output();
+        let _ = apt(&["update"]);
+        let _ = apt(&[&["install", "-y", "--no-install-recommends"], &missing[..]].concat());
+    }
+    assert!(has_java(), "Spark is tested with Java 17: apt-get install openjdk-17-jre-headless");
+    assert!(has_postgres(), "queries are tested in PostgreSQL: apt-get install postgresql");
+}
+
 impl Built {
     fn new() -> Self {
         let test = std::env::current_exe().expect("a test has a path");
@@ -109,7 +127,8 @@ fn pytest(python: &Path, tests: &[&str]) {
     let mut pytest = Command::new(python);
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5"]);
     pytest.args(tests.iter().map(|test| folder.join(test)));
-    pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&folder);
+    // Compiled once for all interpreters that the tests start, and not beside the sources.
+    pytest.env("PYTHONPYCACHEPREFIX", built.folder.join("compiled")).current_dir(&folder);
     // Cargo builds the program for its own tests, in whatever order they run.
     let program = built.folder.with_file_name("release").join("deciban");
     if program.exists() {
@@ -120,6 +139,7 @@ fn pytest(python: &Path, tests: &[&str]) {
 
 #[test]
 fn the_tests_in_python_pass() {
+    install_servers();
     pytest(&BUILT.python, &["."]);
 }
 
