@@ -30,8 +30,16 @@ pub fn fit_logistic<'py>(
     let solver = Solver::ALL.iter().find(|(name, _)| *name == solver).map(|(_, solver)| *solver);
     let solver = solver.ok_or_else(|| PyValueError::new_err("there is no such solver"))?;
     let standardise = false;
-    let learner =
-        Logistic { solver, weight_decay, standardise, intercept, tolerance, iterations, ..Logistic::default() };
+    let learner = Logistic {
+        solver,
+        weight_decay,
+        standardise,
+        intercept,
+        tolerance,
+        iterations,
+        fills: false,
+        ..Logistic::default()
+    };
     let (schema, batch) = (table.schema(classes, true)?, table.batch()?);
     let model = work::run(py, n_jobs, |stop| {
         let engine = Memory::new(schema, batch)?.stopped_by(stop);

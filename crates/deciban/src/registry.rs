@@ -23,6 +23,7 @@ const PASSES: &[(&str, Load)] = &[
     pass::<learn::Differentiate>(),
     pass::<learn::Bend>(),
     pass::<learn::Scale>(),
+    pass::<learn::Gather>(),
     pass::<learn::Encode>(),
     pass::<learn::Tally>(),
     pass::<learn::Slopes>(),

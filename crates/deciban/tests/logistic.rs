@@ -4,9 +4,10 @@
 mod common;
 
 use common::Table;
-use deciban::data::{Batch, Column, Kind, Schema, Sparse};
+use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, Tile};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
+use deciban::family::gaussian::Conditional;
 use deciban::learn::{Classifier, Descent, Learner, Link, Logistic, LogisticModel, Model, Solver};
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic, pass_to_bytes};
@@ -484,4 +485,147 @@ fn a_start_at_the_optimum_is_the_end() {
         assert!(weights(&cold).iter().zip(weights(&warm)).all(|(a, b)| (a - b).abs() < 1e-9));
         assert!(learner.learn_from(&table.memory(), &[0.0; 3]).is_err());
     }
+}
+
+/// Two classes of three numbers that go together, three cells in ten missing.
+fn with_gaps(rows: usize) -> Table {
+    let mut random = Random::new(21);
+    let mut table = Table::of(&(0..rows as u32).map(|i| ([0.0; 3], i % 2)).collect::<Vec<_>>());
+    for i in 0..rows {
+        let common = random.normal() + 1.5 * f64::from(table.labels[i]);
+        for j in 0..3 {
+            let x = common * (1.0 + j as f64) + 0.5 * random.normal() + 10.0;
+            table.values[3 * i + j] = if random.uniform() < 0.3 { f64::NAN } else { x };
+        }
+    }
+    table
+}
+
+#[test]
+fn a_missing_number_is_its_mean_given_the_others_at_fit_and_at_prediction() {
+    let table = with_gaps(300);
+    let means: Vec<f64> = (0..3)
+        .map(|j| {
+            let cells: Vec<f64> = table.values.iter().skip(j).step_by(3).copied().filter(|x| !x.is_nan()).collect();
+            cells.iter().sum::<f64>() / cells.len() as f64
+        })
+        .collect();
+    let conditional = Conditional::learn(&table.values, &vec![1.0; 300], &means).unwrap().unwrap();
+    let mut tile = Tile::default();
+    tile.resize(300, 3);
+    for j in 0..3 {
+        (0..300).for_each(|i| tile.column_mut(j)[i] = table.values[3 * i + j]);
+    }
+    conditional.fill(&mut tile).unwrap();
+    let mut filled = with_gaps(300);
+    (0..900).for_each(|k| filled.values[k] = tile.column(k % 3)[k / 3]);
+    for (solver, link) in [(Solver::Auto, Link::Logit), (Solver::Lbfgs, Link::Probit)] {
+        for intercept in [true, false] {
+            let learner = Logistic { solver, link, intercept, ..plain(1.0) };
+            let gaps = learn(&learner, &table);
+            let whole = learn(&Logistic { fills: false, ..learner }, &filled);
+            assert!(gaps.fills_numbers() && !whole.fills_numbers());
+            let (a, b) = (gaps.evidence(&table.batch()).unwrap(), whole.evidence(&filled.batch()).unwrap());
+            for (a, b) in a.values().iter().zip(b.values()) {
+                assert!((a - b).abs() < 1e-6, "{a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_fill_is_kept_and_helps() {
+    let table = with_gaps(600);
+    let (train, test) = (table.filter(|i| i < 300), table.filter(|i| i >= 300));
+    let loss = |learner: &Logistic| {
+        let model = learn(learner, &train);
+        let evidence = model.evidence(&test.batch()).unwrap();
+        let loss = |(row, &label): (&[f64], &u32)| {
+            let [own, other] = [row[label as usize], row[1 - label as usize]];
+            (1.0 + (other - own).exp()).ln()
+        };
+        (evidence.values().chunks_exact(2).zip(&test.labels).map(loss).sum::<f64>() / 300.0, model, evidence)
+    };
+    let (with, model, evidence) = loss(&Logistic::default());
+    let (without, ..) = loss(&Logistic { fills: false, ..Logistic::default() });
+    assert!(with < without - 0.01, "{with} {without}");
+    let loaded = Model::from_bytes(&Model::Logistic(model).to_bytes().unwrap()).unwrap();
+    assert_eq!(loaded.evidence(&test.batch()).unwrap().values(), evidence.values());
+}
+
+#[test]
+fn a_missing_category_is_a_share_of_each_level() {
+    let mut random = Random::new(5);
+    let classes: Vec<u32> = (0..400).map(|i| i % 2).collect();
+    let codes: Vec<u32> = classes.iter().map(|c| random.below(2 + u64::from(*c)) as u32).collect();
+    let levels = ["x", "y", "z"].map(String::from).to_vec();
+    let columns = vec![Column { name: "k".into(), kind: Kind::Category, levels }];
+    let schema = Schema::new(columns, "class", vec!["a".into(), "b".into()]).unwrap();
+    let learn = |codes: &[u32]| {
+        let batch = Batch::new(400).codes(codes).unwrap().classes(&classes).unwrap();
+        Logistic::default().learn(&Memory::new(schema.clone(), batch).unwrap()).unwrap()
+    };
+    let z = |model: &LogisticModel, code: u32| {
+        let evidence = model.evidence(&Batch::new(1).codes(&[code]).unwrap()).unwrap();
+        evidence.values()[1] - evidence.values()[0]
+    };
+    let model = learn(&codes);
+    assert_eq!(model.fills_categories(), 1);
+    let share = |level: u32| codes.iter().filter(|c| **c == level).count() as f64 / 400.0;
+    let expected: f64 = (0..3).map(|level| share(level) * z(&model, level)).sum();
+    assert!((z(&model, MISSING) - expected).abs() < 1e-9, "{} {expected}", z(&model, MISSING));
+    // Where cells are missing at the fit, they teach what a missing cell says: here, that it is of class b.
+    let gaps: Vec<u32> = codes.iter().enumerate().map(|(i, &c)| if i % 8 == 1 { MISSING } else { c }).collect();
+    let taught = learn(&gaps);
+    assert_eq!(taught.fills_categories(), 0);
+    assert!(z(&taught, MISSING) > z(&model, MISSING) + 1.0, "{} {}", z(&taught, MISSING), z(&model, MISSING));
+}
+
+/// What a missing cell of one row is filled by, beside a row that is whole.
+fn fill_row<const D: usize>(conditional: &Conditional, row: [f64; D]) -> [f64; D] {
+    let mut tile = Tile::default();
+    tile.resize(2, D);
+    (0..D).for_each(|j| tile.column_mut(j).copy_from_slice(&[1.0, row[j]]));
+    conditional.fill(&mut tile).unwrap();
+    assert!((0..D).all(|j| tile.column(j)[0] == 1.0));
+    std::array::from_fn(|j| tile.column(j)[1])
+}
+
+/// Rows of x and y ≈ 2x + 10.
+fn pairs() -> Vec<f64> {
+    let pair = |i: i32| {
+        let x = f64::from(i % 20) - 9.5;
+        [x, 2.0 * x + f64::from(i % 7) + 7.0]
+    };
+    (0..200).flat_map(pair).collect()
+}
+
+#[test]
+fn the_fill_of_a_pair_is_the_regression_of_one_on_the_other() {
+    let rows = pairs();
+    let learn = |rows: &[f64]| Conditional::learn(rows, &[1.0; 200], &[0.0, 0.0]).unwrap().unwrap();
+    let mean = |j: usize| rows.iter().skip(j).step_by(2).sum::<f64>() / 200.0;
+    let (a, b) = (mean(0), mean(1));
+    let covariance =
+        |i: usize, j: usize| rows.chunks(2).map(|row| (row[i] - [a, b][i]) * (row[j] - [a, b][j])).sum::<f64>() / 200.0;
+    // Correlations are shrunk as by two rows that have none.
+    let expected = b + covariance(0, 1) / covariance(0, 0) * 200.0 / 202.0 * (4.0 - a);
+    let whole = learn(&rows);
+    let [x, y] = fill_row(&whole, [4.0, f64::NAN]);
+    assert!(x == 4.0 && (y - expected).abs() < 1e-10, "{y} {expected}");
+    let [x, y] = fill_row(&whole, [f64::NAN, f64::NAN]);
+    assert!((x - a).abs() < 1e-12 && (y - b).abs() < 1e-12);
+    // Where the other cell tells what is missing, little is lost.
+    let mut gaps = rows.clone();
+    gaps.iter_mut().enumerate().filter(|(k, _)| k % 5 == 0).for_each(|(_, x)| *x = f64::NAN);
+    let [_, fewer] = fill_row(&learn(&gaps), [4.0, f64::NAN]);
+    assert!((fewer - y).abs() > 0.0 && (fewer - expected).abs() < 0.3, "{fewer} {expected}");
+}
+
+#[test]
+fn constant_and_collinear_columns_and_columns_without_cells_do_no_harm() {
+    let rows: Vec<f64> = (0..30).flat_map(|i| [f64::from(i), 2.0 * f64::from(i), 5.0, f64::NAN]).collect();
+    let conditional = Conditional::learn(&rows, &[1.0; 30], &[0.0, 0.0, 5.0, 0.0]).unwrap().unwrap();
+    let [_, double, constant, none] = fill_row(&conditional, [20.0, f64::NAN, f64::NAN, f64::NAN]);
+    assert!((double - 40.0).abs() < 2.0 && constant == 5.0 && none == 0.0, "{double} {constant} {none}");
 }

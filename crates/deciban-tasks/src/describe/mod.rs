@@ -6,6 +6,7 @@ pub mod fused;
 pub mod scores;
 
 use deciban::calibrate::{Calibration, LlrMap};
+use deciban::data::{Column, Kind};
 use deciban::evaluate::{By, Expected};
 use deciban::evidence::decibans;
 use deciban::family::gaussian::{Gaussian, GaussianDensity};
@@ -377,7 +378,31 @@ pub fn logistic(model: &LogisticModel, confidence: f64) -> String {
     let solver = Solver::ALL.iter().find(|(_, solver)| *solver == fit.solver).map_or("", |(name, _)| name);
     figures.row(["solver", solver]);
     figures.row(["tolerance per row", &number(fit.tolerance, 3)]);
-    format!("{figures}\n{table}{more}")
+    let fills: String = fills(model).iter().map(|(what, how)| format!("a missing {what} is {how}\n")).collect();
+    format!("{figures}{fills}\n{table}{more}")
+}
+
+/// What stands for missing cells of each kind that the model has.
+fn fills(model: &LogisticModel) -> Vec<(&'static str, &'static str)> {
+    let columns = model.schema().columns();
+    let mut told = Vec::new();
+    if columns.iter().any(Column::is_numeric) {
+        let how = match model.fills_numbers() {
+            true => "its mean given the others, by a Gaussian of all rows",
+            false => "the mean of its column",
+        };
+        told.push(("number", how));
+    }
+    let categories = columns.iter().filter(|column| !column.is_numeric() && column.kind != Kind::Text).count();
+    match model.fills_categories() {
+        _ if categories == 0 => {}
+        0 => told.push(("category", "none of its levels")),
+        filled if filled == categories => told.push(("category", "a share of each level, as frequent as it is")),
+        _ => {
+            told.push(("category", "a share of each level if none was missing at the fit, or else none of its levels"))
+        }
+    }
+    told
 }
 
 /// The link and how the fit went, on one line.
@@ -436,6 +461,7 @@ pub fn logistic_json(model: &LogisticModel, confidence: f64) -> Value {
         "fit": fit,
         "pseudo_r2": fit.pseudo_r2(),
         "likelihood_ratio": fit.likelihood_ratio().map(ratio),
+        "missing": fills(model).into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         "confidence": confidence,
         "coefficients": model.coefficients().iter().map(coefficient).collect::<Vec<_>>(),
     })

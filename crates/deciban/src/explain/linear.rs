@@ -31,7 +31,14 @@ pub(super) fn slopes(z0: f64, z: f64, g: impl Fn(f64) -> Vec<f64>) -> (Vec<f64>,
 
 fn entries(terms: &[Term], names: &[String], classes: usize, says: impl Fn(usize, f64) -> Vec<f64>) -> Vec<Entry> {
     let entry = |term: &Term| match term {
-        Term::Missing { column } => Entry::missing(column, classes),
+        Term::Missing { column, expected, .. } if expected.is_empty() => Entry::missing(column, classes),
+        Term::Missing { column, expected, shown } => {
+            let mut sum = vec![0.0; classes];
+            for (index, x) in expected {
+                sum.iter_mut().zip(says(*index, *x)).for_each(|(sum, says)| *sum += says);
+            }
+            Entry::new(column, shown, sum)
+        }
         Term::Feature { index, x, shown } => Entry::new(&names[*index], shown, says(*index, *x)),
     };
     terms.iter().map(entry).collect()

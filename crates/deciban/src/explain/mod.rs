@@ -15,8 +15,8 @@
 //!
 //! - Fused models (`fused.rs`): the sum of the members' ledgers, each times its weight.
 //!
-//! A missing cell says nothing: it is listed, with 0. Only in additive models, where it is a level of its own, it may
-//! say something.
+//! A missing cell says nothing: it is listed, with 0. In additive models, where it is a level of its own, it may say
+//! something, and in logistic models it says what is expected of it.
 //!
 //! For a class a against all others, whose evidence is that of a mixture, each entry is the mean of what
 //! it says for a over each other class j, weighted by wⱼ (Sato 1976, Vartia 1976):

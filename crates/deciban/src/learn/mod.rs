@@ -32,7 +32,9 @@ pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
 pub(crate) use logistic::features::Term;
-pub use logistic::{Bend, Coefficient, Descent, Differentiate, Fit, Link, Logistic, LogisticModel, Scale, Solver};
+pub use logistic::{
+    Bend, Coefficient, Descent, Differentiate, Fit, Gather, Link, Logistic, LogisticModel, Scale, Solver,
+};
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
 pub use options::{Options, Seen};
 pub use project::Project;

@@ -39,29 +39,57 @@ pub(super) struct Pattern {
     pub rows: Vec<usize>,
 }
 
+/// Which cells of a tile are missing, and its rows in an order in which those that miss the same cells stand together.
+pub(super) struct Gaps {
+    /// A bit per missing cell, so many words a row.
+    bits: Vec<u64>,
+    words: usize,
+    order: Vec<usize>,
+}
+
+impl Gaps {
+    pub(super) fn of(tile: &Tile) -> Self {
+        let (rows, words) = (tile.rows(), tile.width().div_ceil(64));
+        let mut bits = vec![0u64; rows * words];
+        for j in 0..tile.width() {
+            for (i, _) in tile.column(j).iter().enumerate().filter(|(_, x)| x.is_nan()) {
+                bits[i * words + j / 64] |= 1 << (j % 64);
+            }
+        }
+        let mut gaps = Gaps { bits, words, order: Vec::new() };
+        let mut order: Vec<usize> = (0..rows).collect();
+        order.sort_by_key(|&i| gaps.of_row(i));
+        gaps.order = order;
+        gaps
+    }
+
+    fn of_row(&self, i: usize) -> &[u64] {
+        &self.bits[i * self.words..(i + 1) * self.words]
+    }
+
+    /// Whether a row misses the cell of a column.
+    pub(super) fn is_missing(&self, i: usize, j: usize) -> bool {
+        self.of_row(i)[j / 64] >> (j % 64) & 1 == 1
+    }
+
+    /// Rows that miss the same cells; those that miss none come first.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &[usize]> {
+        self.order.chunk_by(|&a, &b| self.of_row(a) == self.of_row(b))
+    }
+}
+
 /// The rows of a tile by the cells they miss.
 pub(super) fn patterns(tile: &Tile) -> Vec<Pattern> {
-    // A bit per missing cell, and rows sorted by their bits.
-    let (rows, width) = (tile.rows(), tile.width());
-    let words = width.div_ceil(64);
-    let mut missing = vec![0u64; rows * words];
-    for j in 0..width {
-        for (i, _) in tile.column(j).iter().enumerate().filter(|(_, x)| x.is_nan()) {
-            missing[i * words + j / 64] |= 1 << (j % 64);
-        }
-    }
-    let bits = |i: usize| &missing[i * words..(i + 1) * words];
-    let mut order: Vec<usize> = (0..rows).collect();
-    order.sort_by_key(|&i| bits(i));
+    let gaps = Gaps::of(tile);
     let pattern = |same: &[usize]| {
-        let is_missing = |j: &usize| bits(same[0])[j / 64] >> (j % 64) & 1 == 1;
-        let (missing, present) = (0..width).partition(is_missing);
+        let (missing, present) = (0..tile.width()).partition(|&j| gaps.is_missing(same[0], j));
         Pattern { missing, present, rows: same.to_vec() }
     };
-    order.chunk_by(|&a, &b| bits(a) == bits(b)).map(pattern).collect()
+    gaps.groups().map(pattern).collect()
 }
 
 /// The Cholesky factor of P_mm, row after row: a few cells each, for which a library's set-up would cost more.
+#[derive(Default)]
 pub(super) struct MissingFactor {
     n: usize,
     l: Vec<f64>,
@@ -69,8 +97,18 @@ pub(super) struct MissingFactor {
 
 impl MissingFactor {
     pub(super) fn new(precision: &Matrix, missing: &[usize]) -> Result<Self> {
+        let mut factor = MissingFactor::default();
+        factor.set(precision, missing)?;
+        Ok(factor)
+    }
+
+    /// Makes it the factor of other cells, in the same memory.
+    pub(super) fn set(&mut self, precision: &Matrix, missing: &[usize]) -> Result<()> {
         let n = missing.len();
-        let mut l = vec![0.0; n * n];
+        self.n = n;
+        self.l.clear();
+        self.l.resize(n * n, 0.0);
+        let l = &mut self.l;
         for a in 0..n {
             for b in 0..=a {
                 let sum: f64 = l[a * n..a * n + b].iter().zip(&l[b * n..b * n + b]).map(|(x, y)| x * y).sum();
@@ -87,7 +125,7 @@ impl MissingFactor {
                 };
             }
         }
-        Ok(MissingFactor { n, l })
+        Ok(())
     }
 
     /// ½ ln|P_mm|
@@ -116,8 +154,22 @@ impl MissingFactor {
         (0..self.n).map(&mut deviation).collect()
     }
 
+    /// Adds w P_mm⁻¹, in units of the standard deviations, to the lower triangle of a scatter of all columns.
+    pub(super) fn add_covariance(&self, missing: &[usize], sd: &[f64], weight: f64, scatter: &mut Matrix) {
+        let mut inverse = vec![0.0; self.n];
+        for (b, &j) in missing.iter().enumerate() {
+            inverse.fill(0.0);
+            inverse[b] = 1.0;
+            self.solve(&mut inverse);
+            // Columns stand in ascending order: these are of the lower triangle.
+            for (a, &i) in missing.iter().enumerate().skip(b) {
+                scatter[(i, j)] += weight * inverse[a] * sd[i] * sd[j];
+            }
+        }
+    }
+
     /// x ← P_mm⁻¹ x
-    fn solve(&self, x: &mut [f64]) {
+    pub(super) fn solve(&self, x: &mut [f64]) {
         let (n, l) = (self.n, &self.l);
         for a in 0..n {
             let sum: f64 = l[a * n..a * n + a].iter().zip(&x[..a]).map(|(l, x)| l * x).sum();
@@ -215,16 +267,7 @@ impl GaussianDensity {
             }
             let weight: f64 = pattern.rows.iter().map(|&i| weights.map_or(1.0, |w| w[i])).sum();
             let factor = MissingFactor::new(precision, &pattern.missing)?;
-            let mut inverse = vec![0.0; pattern.missing.len()];
-            for (b, &j) in pattern.missing.iter().enumerate() {
-                inverse.fill(0.0);
-                inverse[b] = 1.0;
-                factor.solve(&mut inverse);
-                // Columns stand in ascending order: these are of the lower triangle.
-                for (a, &i) in pattern.missing.iter().enumerate().skip(b) {
-                    spread[(i, j)] += weight * inverse[a] * sd[i] * sd[j];
-                }
-            }
+            factor.add_covariance(&pattern.missing, sd, weight, &mut spread);
         }
         Ok(spread)
     }

@@ -15,6 +15,7 @@
 mod bank;
 mod bayes;
 mod choose;
+mod conditional;
 mod density;
 mod explain;
 mod fill;
@@ -27,6 +28,7 @@ mod projected;
 mod statistic;
 
 pub use bank::{Bank, are_kin};
+pub use conditional::Conditional;
 pub use density::{GaussianDensity, Tails};
 pub use forms::{LinearForm, QuadraticForm};
 pub use leave_one_out::Downdate;

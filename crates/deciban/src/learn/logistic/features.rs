@@ -1,11 +1,14 @@
 //! How columns become the features of a linear model: numbers standardised, a category an indicator
 //! per level, a text a count per word. Features stand in that order, the intercept last.
 //!
-//! A missing number is its column's mean, a missing or unseen level no level, an unseen word no
-//! word: each contributes nothing to a score.
+//! A missing cell is what is expected of it, whatever the class ([`Fill`]): a number its mean given the other numbers of
+//! the row, a category that had no missing cells at the fit a share of each level. Without a fill a missing number is its
+//! column's mean, and a missing level no level. An unseen level is no level, an unseen word no word: they contribute
+//! nothing to a score.
 
 use serde::{Deserialize, Serialize};
 
+use super::fill::Fill;
 use super::in_place::InPlace;
 use super::rowset::Rowset;
 use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Sparse, Tile, View};
@@ -20,6 +23,7 @@ pub struct Features {
     /// Mean and scale of each number.
     centre: Vec<f64>,
     scale: Vec<f64>,
+    fill: Fill,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +56,18 @@ impl Features {
         }
         let scale = variances.iter().map(|&v| if v > 0.0 { v.sqrt().recip() } else { 1.0 }).collect();
         let layout = Layout { numbers, categories, texts, names, left_out: Vec::new() };
-        Ok(Features { layout, centre: means.to_vec(), scale })
+        Ok(Features { layout, centre: means.to_vec(), scale, fill: Fill::default() })
+    }
+
+    /// The same, where missing cells are filled; the fill is in the units of the data.
+    pub fn filled_by(mut self, fill: Fill) -> Self {
+        self.fill = fill.mapped(&self.centre, &self.scale);
+        self
+    }
+
+    /// What stands for missing cells.
+    pub fn fill(&self) -> &Fill {
+        &self.fill
     }
 
     /// Leaves out these features, a level of each category: they are never there.
@@ -139,16 +154,20 @@ impl Features {
         }
         let cells = Cells::new(batch, &self.layout.numbers, rows);
         cells.read_numbers(&mut out.numbers)?;
+        let mut has_gaps = false;
         for (j, (c, s)) in self.centre.iter().zip(&self.scale).enumerate() {
             let column = out.numbers.column_mut(j);
             column.iter_mut().for_each(|x| *x = (*x - c) * s);
             if all_finite(column) {
                 continue;
             }
-            column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
+            has_gaps = true;
             if let Some(i) = column.iter().position(|x| x.is_infinite()) {
                 return Err(Error::Infinite { column: self.layout.names[j].clone(), row: cells.row_number(i) + 1 });
             }
+        }
+        if has_gaps {
+            self.fill.numbers(&mut out.numbers)?;
         }
         self.read_sparse(batch, cells.chosen(), out)
     }
@@ -192,6 +211,9 @@ impl Features {
                 if feature < start + levels && left_out.get(c) != Some(&feature) {
                     out.push(feature as u32, 1.0);
                 }
+                if codes[i] == MISSING {
+                    self.fill.shares(c).for_each(|(level, share)| out.push((start + level) as u32, share));
+                }
             }
             let row = rows.get(i);
             for (sparse, &(_, start, words)) in sparse.iter().zip(texts) {
@@ -223,15 +245,19 @@ pub enum Term {
     Missing {
         /// The column's name.
         column: String,
+        /// The features that stand for it, and their values; none where it says nothing.
+        expected: Vec<(usize, f64)>,
+        /// What stands for it, for people.
+        shown: String,
     },
 }
 
 impl Term {
-    /// xⱼθⱼ, 0 where the cell is missing.
+    /// xⱼθⱼ; where the cell is missing, that of the features that stand for it.
     pub fn times(&self, theta: &[f64]) -> f64 {
         match self {
             Term::Feature { index, x, .. } => x * theta[*index],
-            Term::Missing { .. } => 0.0,
+            Term::Missing { expected, .. } => expected.iter().map(|(index, x)| x * theta[*index]).sum(),
         }
     }
 }
@@ -248,33 +274,60 @@ impl Features {
             Cells::new(batch, numbers, Rows::Range(row..row + 1)).read_numbers(&mut raw)?;
         }
         let number = |j: usize| match raw.column(j)[0] {
-            x if x.is_nan() => Term::Missing { column: names[j].clone() },
+            x if x.is_nan() => self.missing_number(j, rowset.numbers.column(j)[0]),
             x => Term::Feature { index: j, x: rowset.numbers.column(j)[0], shown: format!("{x}") },
         };
         let mut terms: Vec<Term> = (0..numbers.len()).map(number).collect();
         let first_word = self.layout.texts.iter().map(|text| text.1).min().unwrap_or(self.len());
-        terms.extend(rowset.sparse(0).map(|(index, x)| {
-            let shown = if index < first_word { String::new() } else { format!("×{x}") };
-            Term::Feature { index, x, shown }
-        }));
-        for &(column, start, levels) in categories {
+        let mut missing = Vec::new();
+        for (c, &(column, start, levels)) in categories.iter().enumerate() {
             let mut code = Vec::new();
             Cells::new(batch, &[column], Rows::Range(row..row + 1)).read_codes(0, &mut code)?;
             if code[0] == MISSING {
-                // The name of a feature is `column=level`.
-                let name = names.get(start).filter(|_| levels > 0).and_then(|name| name.split_once('='));
-                terms.push(Term::Missing { column: name.map_or(String::new(), |(column, _)| column.to_string()) });
+                missing.push((c, start..start + levels));
             }
+        }
+        let is_there = |index: &usize| !missing.iter().any(|(_, features)| features.contains(index));
+        terms.extend(rowset.sparse(0).filter(|(index, _)| is_there(index)).map(|(index, x)| {
+            let shown = if index < first_word { String::new() } else { format!("×{x}") };
+            Term::Feature { index, x, shown }
+        }));
+        for (c, features) in missing {
+            let expected: Vec<(usize, f64)> =
+                self.fill.shares(c).map(|(level, share)| (features.start + level, share)).collect();
+            let shown = if expected.is_empty() { String::new() } else { "missing".into() };
+            // The name of a feature is `column=level`.
+            let name = names.get(features.start).filter(|_| !features.is_empty()).and_then(|name| name.split_once('='));
+            let column = name.map_or(String::new(), |(column, _)| column.to_string());
+            terms.push(Term::Missing { column, expected, shown });
         }
         Ok(terms)
     }
+
+    /// The term of a missing number, which is taken as `x`, standardised.
+    fn missing_number(&self, j: usize, x: f64) -> Term {
+        let column = self.layout.names[j].clone();
+        match self.fill.has_numbers() {
+            true => {
+                let taken = five_digits(x / self.scale[j] + self.centre[j]);
+                Term::Missing { column, expected: vec![(j, x)], shown: format!("missing, expected {taken}") }
+            }
+            false => Term::Missing { column, expected: Vec::new(), shown: String::new() },
+        }
+    }
+}
+
+/// A number rounded to five significant digits.
+fn five_digits(x: f64) -> f64 {
+    format!("{x:.4e}").parse().unwrap_or(x)
 }
 
 impl Stored for Features {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         archive.put_json(name, &self.layout)?;
         archive.put(&format!("{name}.centre"), &[self.centre.len()], &self.centre)?;
-        archive.put(&format!("{name}.scale"), &[self.scale.len()], &self.scale)
+        archive.put(&format!("{name}.scale"), &[self.scale.len()], &self.scale)?;
+        self.fill.store(archive, &format!("{name}.fill"))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
@@ -294,6 +347,11 @@ impl Stored for Features {
         }
         let centre = archive.finite(&format!("{name}.centre"), &[n])?.to_vec();
         let scale = archive.finite(&format!("{name}.scale"), &[n])?.to_vec();
-        Ok(Features { layout, centre, scale })
+        let fill = Fill::load(archive, &format!("{name}.fill"))?;
+        let levels: Vec<usize> = layout.categories.iter().map(|(_, _, levels)| *levels).collect();
+        if !fill.fits(n, &levels) {
+            return Err(archive.damaged(&format!("`{name}.fill` does not fit the features")));
+        }
+        Ok(Features { layout, centre, scale, fill })
     }
 }

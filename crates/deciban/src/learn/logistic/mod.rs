@@ -8,6 +8,8 @@
 pub(super) mod derivatives;
 mod errors;
 pub(crate) mod features;
+mod fill;
+mod gather;
 mod in_place;
 mod link;
 mod model;
@@ -16,6 +18,7 @@ mod scale;
 mod sgd;
 
 pub use derivatives::{Bend, Differentiate};
+pub use gather::Gather;
 pub use link::Link;
 pub use model::{Coefficient, Fit, LogisticModel};
 pub use scale::Scale;
@@ -24,6 +27,7 @@ pub use sgd::Descent;
 use self::derivatives::outputs;
 use self::errors::standard_errors;
 use self::features::Features;
+use self::fill::Fill;
 use super::{About, Learner};
 use crate::data::Schema;
 use crate::engine::{Engine, Run};
@@ -53,6 +57,10 @@ pub struct Logistic {
     pub iterations: usize,
     /// What stochastic gradient descent needs besides.
     pub descent: Descent,
+    /// Whether a missing cell is what is expected of it: a number its mean given the other numbers of its row, a
+    /// category that had no missing cells at the fit a share of each level. Otherwise a missing number is the mean of
+    /// its column, and a missing category has no level.
+    pub fills: bool,
 }
 
 impl Default for Logistic {
@@ -66,6 +74,7 @@ impl Default for Logistic {
             tolerance: 1e-8,
             iterations: 1000,
             descent: Descent::default(),
+            fills: true,
         }
     }
 }
@@ -84,6 +93,8 @@ struct Start {
     numbers: ColumnMoments,
     /// The weight of each level, for each category.
     levels: Vec<Vec<f64>>,
+    /// What stands for missing cells.
+    fill: Fill,
 }
 
 impl Logistic {
@@ -107,23 +118,25 @@ impl Logistic {
         let mut weights = scales.weights.clone();
         weights.resize(schema.classes().len(), 0.0);
         super::generative::check_classes(&schema, &weights, &weights)?;
-        let levels = scales.levels.clone();
-        Ok(Start { schema, weights, rows: scales.rows, numbers: scales.numbers(), levels })
+        let fill = if self.fills { Fill::learn(engine, schema.columns(), &scales)? } else { Fill::default() };
+        let (rows, numbers) = (scales.rows, scales.numbers().clone());
+        Ok(Start { schema, weights, rows, numbers, levels: scales.levels, fill })
     }
 
     fn features(&self, start: &Start) -> Result<Features> {
         let moments = &start.numbers;
-        // Centring moves only the intercept, and lets a missing number be its column's mean.
+        // Centring moves only the intercept.
         let variance = |j: usize| match self.standardise {
             true => moments.scatter()[j] / moments.weight()[j].max(f64::MIN_POSITIVE),
             false => 1.0,
         };
         let variances: Vec<f64> = (0..moments.width()).map(variance).collect();
-        match self.intercept {
+        let features = match self.intercept {
             true => Features::new(start.schema.columns(), moments.mean(), &variances),
             // Centred numbers would bring the intercept back.
             false => Features::new(start.schema.columns(), &vec![0.0; moments.width()], &variances),
-        }
+        };
+        Ok(features?.filled_by(start.fill.clone()))
     }
 
     fn solve(&self, objective: &mut Penalised<'_>, start: &Start, theta: Vec<f64>) -> Result<Solution> {

@@ -165,6 +165,16 @@ impl LogisticModel {
         &self.theta
     }
 
+    /// Whether a missing number is its mean given the other numbers of its row; else it is its column's mean.
+    pub fn fills_numbers(&self) -> bool {
+        self.features.fill().has_numbers()
+    }
+
+    /// How many categories are shares of their levels where they are missing; the others have no level there.
+    pub fn fills_categories(&self) -> usize {
+        self.features.fill().categories()
+    }
+
     /// How the fit went.
     pub fn fit(&self) -> &Fit {
         &self.fit

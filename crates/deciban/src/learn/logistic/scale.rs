@@ -66,8 +66,8 @@ fn add(sums: &mut Vec<f64>, others: &[f64]) {
 
 impl Scales {
     /// Mean and scatter of each number.
-    pub fn numbers(self) -> ColumnMoments {
-        match self.numbers {
+    pub fn numbers(&self) -> &ColumnMoments {
+        match &self.numbers {
             GaussianStatistic::Columns(moments) => moments,
             _ => unreachable!("a diagonal needs no more"),
         }
