@@ -139,7 +139,7 @@ pub struct GaussianDensity {
     tails: Tails,
     /// The means, whitened about their centre, where classes share a factor.
     whitened: Option<(Vec<f64>, Vec<Vec<f64>>)>,
-    /// The factors as they are read in scoring, one per class where these are not shared, not diagonal and not wide.
+    /// The factors as they are read in scoring, where these are not diagonal and not wide.
     whitenings: Vec<Whitening>,
     /// log p at the mean of each class, in the units of the data.
     peaks: Vec<f64>,
@@ -167,7 +167,7 @@ impl GaussianDensity {
             (centre, whitened)
         });
         let whitening = |factor: &Factor| match factor {
-            Factor::Lower(scaled) if whitened.is_none() && scaled.sd().len() <= Whitening::WIDEST => {
+            Factor::Lower(scaled) if scaled.sd().len() <= Whitening::WIDEST => {
                 Some(Whitening::new(scaled.l(), scaled.sd()))
             }
             _ => None,
@@ -365,9 +365,7 @@ impl GaussianDensity {
         if let Some((centre, means)) = &self.whitened {
             let factor = &self.factors[0];
             standardise(z, centre, factor.sd());
-            if let Factor::Lower(scaled) = factor {
-                solve_lower_tile(scaled.l(), z);
-            }
+            self.solve_tile(0, z);
             for (class, mean) in means.iter().enumerate() {
                 vectorised!(squared_distances(z, mean, &mut q));
                 self.finish(class, &q, out.column_mut(class));
@@ -396,7 +394,7 @@ impl GaussianDensity {
                     self.finish(class, &q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
-                    match self.whitenings.get(class) {
+                    match self.whitenings.get(self.factor_place(class)) {
                         Some(whitening) => whitening.squared_lengths(z, mean, &mut q),
                         None => {
                             spare.clone_from(z);
@@ -408,6 +406,15 @@ impl GaussianDensity {
                     self.finish(class, &q, out.column_mut(class));
                 }
             }
+        }
+    }
+
+    /// Each standardised row z becomes L⁻¹z, by one of the factors.
+    pub(super) fn solve_tile(&self, factor: usize, z: &mut Tile) {
+        match (self.whitenings.get(factor), &self.factors[factor]) {
+            (Some(whitening), _) => whitening.solve_tile(z),
+            (None, Factor::Lower(scaled)) => solve_lower_tile(scaled.l(), z),
+            (None, _) => {}
         }
     }
 
@@ -448,11 +455,14 @@ impl GaussianDensity {
         if let Some((i, j)) = infinite {
             return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
         }
-        let patterns = patterns(tile);
+        // Whole rows score as they do among whole rows, to the last bit.
+        let (whole, patterns): (Vec<Pattern>, Vec<Pattern>) =
+            patterns(tile).into_iter().partition(|pattern| pattern.missing.is_empty());
+        if self.is_projected() && !patterns.is_empty() && (self.reference.is_none() || self.tails != Tails::Normal) {
+            return Err(needs_every_cell(x, names, tile, "a model with §pca or §lda and §estimator=bayes"));
+        }
+        whole.iter().for_each(|pattern| self.score_rows(tile, pattern, self, out));
         if self.is_projected() {
-            if self.reference.is_none() || self.tails != Tails::Normal {
-                return Err(needs_every_cell(x, names, tile, "a model with §pca or §lda and §estimator=bayes"));
-            }
             return patterns.iter().try_for_each(|pattern| self.score_predicted(tile, pattern, out));
         }
         let is_low_rank = matches!(self.factors[0], Factor::LowRank(_));
@@ -462,30 +472,31 @@ impl GaussianDensity {
         // Few cells missing: factor the missing block. Few cells there, or columns on their own: the marginal.
         let (few, rest): (Vec<Pattern>, Vec<Pattern>) = patterns
             .into_iter()
-            .filter(|pattern| !pattern.present.is_empty() && (!is_low_rank || pattern.missing.is_empty()))
-            .partition(|pattern| {
-                self.is_correlated() && !is_low_rank && pattern.missing.len() <= pattern.present.len()
-            });
+            .filter(|pattern| !pattern.present.is_empty() && !is_low_rank)
+            .partition(|pattern| self.is_correlated() && pattern.missing.len() <= pattern.present.len());
         if !few.is_empty() {
             self.score_filled(tile, &few, out)?;
         }
-        let (mut cells, mut scores) = (Tile::default(), Tile::default());
-        for Pattern { missing, present, rows } in rest {
-            cells.resize(rows.len(), present.len());
-            for (k, &j) in present.iter().enumerate() {
-                cells.column_mut(k).iter_mut().zip(&rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
-            }
-            scores.resize(rows.len(), self.means.len());
-            scores.data_mut().fill(0.0);
-            match missing.is_empty() {
-                true => self.score_complete(&mut cells, &mut scores),
-                false => self.marginal(&present)?.score_complete(&mut cells, &mut scores),
-            }
-            for class in 0..self.means.len() {
-                rows.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
-            }
+        for pattern in rest {
+            self.score_rows(tile, &pattern, &self.marginal(&pattern.present)?, out);
         }
         Ok(())
+    }
+
+    /// Adds the scores of the rows of a pattern by the cells they have, whose density is given.
+    fn score_rows(&self, tile: &Tile, pattern: &Pattern, density: &GaussianDensity, out: &mut Tile) {
+        let Pattern { present, rows, .. } = pattern;
+        let (mut cells, mut scores) = (Tile::default(), Tile::default());
+        cells.resize(rows.len(), present.len());
+        for (k, &j) in present.iter().enumerate() {
+            cells.column_mut(k).iter_mut().zip(rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
+        }
+        scores.resize(rows.len(), self.means.len());
+        scores.data_mut().fill(0.0);
+        density.score_complete(&mut cells, &mut scores);
+        for class in 0..self.means.len() {
+            rows.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
+        }
     }
 
     /// Scores rows that miss few cells.

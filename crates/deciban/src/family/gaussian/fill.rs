@@ -7,7 +7,7 @@
 use crate::data::{Cells, Tile, Value};
 use crate::error::{Error, Result};
 use crate::family::{Filled, Filling, Guess};
-use crate::numerics::{Random, solve_lower_tile};
+use crate::numerics::Random;
 use crate::transform::Linear;
 
 use super::density::{Factor, GaussianDensity, Tails};
@@ -91,9 +91,9 @@ impl GaussianDensity {
         let (mean, sd) = (self.mean(group), self.factor(group).sd());
         let (z, _) = self.filled(group, tile, patterns)?;
         let distances = match (self.tails(), self.factor(group)) {
-            (Tails::Joint(_), Factor::Lower(scaled)) => {
+            (Tails::Joint(_), Factor::Lower(_)) => {
                 let mut white = z.clone();
-                solve_lower_tile(scaled.l(), &mut white);
+                self.solve_tile(self.factor_place(group), &mut white);
                 let row = |i: usize| (0..white.width()).map(|j| white.column(j)[i].powi(2)).sum();
                 (0..white.rows()).map(row).collect()
             }

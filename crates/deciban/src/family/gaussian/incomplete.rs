@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use crate::data::Tile;
 use crate::error::{Error, Result};
-use crate::numerics::{Matrix, solve_lower_tile};
+use crate::numerics::Matrix;
 
 use super::density::{Factor, GaussianDensity};
 use super::low_rank::{Cells, LowRank};
@@ -237,7 +237,7 @@ impl GaussianDensity {
         let mut half_log = vec![0.0; tile.rows()];
         let mut whole = 0.0;
         if let Factor::Lower(scaled) = self.factor(group) {
-            solve_lower_tile(scaled.l(), &mut z);
+            self.solve_tile(self.factor_place(group), &mut z);
             whole = (0..tile.width()).map(|j| scaled.l()[(j, j)].ln()).sum();
         }
         for (pattern, half) in patterns.iter().zip(halves) {
