@@ -3,7 +3,9 @@
 //! Each pass ([`Expect`]) scores the rows by the current model, assigns them to groups and fills missing cells;
 //! the next model is the ordinary fit of the statistics it leaves. The log-likelihood, with the logarithm of
 //! the prior of the parameters where there is one, never falls. Where all blocks are Gaussian, every third step
-//! is a leap to where the steps before it lead, taken only if it leads up. It is the one loop behind
+//! is a leap to where the steps before it lead, taken only if it leads up. Where a fit is no maximum of either
+//! (covariances that are shrunk, pooled, sparse or unbiased), a step may lower the log-likelihood: the loop ends when the
+//! parameters stand still, and a leap is taken only if the step from there is shorter. It is the one loop behind
 //!
 //! - several components in a class, which begin at clusters of its rows ([`start`](super::start));
 //! - missing cells where columns are modelled jointly, which begin at the cells that are there;
@@ -31,7 +33,7 @@ pub struct Convergence {
     pub path: Vec<f64>,
     /// The log-likelihood per unit of weight at the last model, without any prior.
     pub log_likelihood: f64,
-    /// Whether the last step gained less than the tolerance.
+    /// Whether the last step gained less than the tolerance, or the parameters stood still.
     pub converged: bool,
 }
 
@@ -159,6 +161,9 @@ struct End {
 /// the end says little about other rows.
 const TOLERANCE: f64 = 1e-7;
 const MIXTURE_TOLERANCE: f64 = 1e-4;
+/// Parameters stand still when the square of a step is less than so much of the tolerance. Near a maximum, the
+/// log-likelihood per row changes by about half the square of the distance.
+const STILL: f64 = 0.1;
 /// The numbers of components that are tried.
 const COUNTS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 /// The number is settled when so many larger ones were no better.
@@ -221,14 +226,23 @@ impl Climb<'_> {
         // The states since the last leap, and the state to go on from if a leap leads down.
         let (mut steps, mut fallback): (Vec<State>, Option<State>) = (Vec::new(), None);
         let mut convergence = Convergence::default();
+        // Components that are shrunk, and families whose steps have no length, end by what they gain all the same.
+        let climbs = self.mixes() || state.climbs() || state.squared_step(&state).is_none();
+        let mut shortest = f64::INFINITY;
         loop {
             engine.check_stop()?;
             let expected = engine.run(&state.pass(learner.unlabelled, held))?;
             let penalty: f64 = state.blocks.iter().map(|b| b.block.family.log_prior(&b.density)).sum();
             let objective = (expected.log_likelihood + penalty) / expected.weight.max(f64::MIN_POSITIVE);
             let last = convergence.path.last().copied();
+            let settled = match climbs {
+                true => None,
+                false => Some(state.next(schema, &expected.groups)?),
+            };
+            let step = settled.as_ref().and_then(|next| state.squared_step(next)).unwrap_or(f64::INFINITY);
+            let is_worse = |last: f64| objective.is_nan() || if climbs { objective < last } else { step > shortest };
             if let Some(plain) = fallback.take()
-                && last.is_some_and(|last| objective.is_nan() || objective < last)
+                && last.is_some_and(is_worse)
             {
                 state = plain;
                 steps.clear();
@@ -242,9 +256,10 @@ impl Climb<'_> {
                 ));
             }
             let gain = last.map_or(f64::INFINITY, |last| objective - last);
-            convergence.converged = gain < tolerance;
-            // Families whose fit is not a maximum (shrunk, or with bins cut anew) may lose a little at the end.
-            if let (true, Some(before)) = (gain < 0.0, &before) {
+            convergence.converged = if climbs { gain < tolerance } else { step < STILL * tolerance };
+            shortest = step;
+            // Families whose fit is not a maximum may lose a little at the end.
+            if let (true, true, Some(before)) = (climbs, gain < 0.0, &before) {
                 state = before.clone();
             } else {
                 convergence.path.push(objective);
@@ -254,7 +269,7 @@ impl Climb<'_> {
                 let held_out = expected.held_out / expected.held_weight;
                 return Ok(End { state, convergence, held_out });
             }
-            let next = state.next(schema, &expected.groups)?;
+            let next = settled.map_or_else(|| state.next(schema, &expected.groups), Ok)?;
             before = Some(std::mem::replace(&mut state, next));
             steps.extend(before.clone());
             if let [first, second] = &steps[..] {
@@ -419,6 +434,30 @@ impl State {
         }
         let blocks = third.blocks.iter().map(|fitted| fitted.block.clone()).collect();
         State::fit(blocks, third.components.clone(), third.weights.clone(), groups, schema).ok()
+    }
+
+    /// Whether each step raises the log-likelihood, with the prior of the parameters.
+    fn climbs(&self) -> bool {
+        let is_maximum = |fitted: &FittedBlock| match &fitted.block.family {
+            AnyFamily::Gaussian(family) => family.is_maximum(),
+            _ => true,
+        };
+        self.blocks.iter().all(is_maximum)
+    }
+
+    /// The squared length of the step to another model, in standard deviations, on average over the groups; `None`
+    /// where they have other groups, or families have no lengths.
+    fn squared_step(&self, to: &State) -> Option<f64> {
+        if self.groups.len() != to.groups.len() {
+            return None;
+        }
+        let mut sum = 0.0;
+        for (from, to) in self.groups.iter().zip(&to.groups) {
+            for (fitted, (from, to)) in self.blocks.iter().zip(from.blocks.iter().zip(&to.blocks)) {
+                sum += fitted.block.family.step_lengths([from, to, to])?[0];
+            }
+        }
+        Some(sum / self.groups.len() as f64)
     }
 
     fn log_prior(&self) -> Vec<f64> {

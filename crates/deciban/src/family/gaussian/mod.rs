@@ -810,6 +810,16 @@ impl Gaussian {
         Gaussian { settled: Some(Arc::new(settled)), ..self.clone() }
     }
 
+    /// Whether the fit maximises the likelihood, with the prior of the covariances where there is one. Shrunk and pooled
+    /// covariances depend on what they are drawn to, which itself comes from the rows.
+    pub(crate) fn is_maximum(&self) -> bool {
+        let is_nothing = |strength: Strength| strength == Strength::Fixed(0.0);
+        is_nothing(self.shrinkage)
+            && (is_nothing(self.pooling) || self.covariance.is_tied())
+            && self.sparse_precision == 0.0
+            && self.estimator == Estimator::Ml
+    }
+
     /// The logarithm of the prior of the covariances, but for a constant: −½ν Σ (ln|Σ| + tr(Σ⁻¹C)).
     fn log_prior_of(&self, density: &GaussianDensity) -> f64 {
         let centre = self.settled.as_deref().and_then(|settled| settled.centre.as_ref());
