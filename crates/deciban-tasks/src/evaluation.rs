@@ -2,9 +2,10 @@
 
 use deciban::data::{Batch, Kind, Schema};
 use deciban::evaluate::{
-    Application as Threshold, Bootstrap, Evaluation, Expected, Figure, Interval, ReliabilityBin, Sampling, expected,
+    Application as Threshold, Bootstrap, Evaluation, Expected, Interval, ReliabilityBin, Sampling, expected,
 };
 use deciban::evidence::{Evidence, decibans};
+use deciban::figures::Figure;
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};

@@ -63,6 +63,7 @@ pub mod family;
 pub mod learn;
 pub mod evaluate;
 pub mod calibrate;
+pub mod figures;
 pub mod fuse;
 pub mod proportions;
 pub mod explain;

@@ -2,8 +2,9 @@
 
 use deciban::data::Schema;
 use deciban::decision::Costs;
-use deciban::evaluate::{Application as Threshold, Bootstrap, Difference, Evaluation, Figure, Scored, Versus};
+use deciban::evaluate::{Application as Threshold, Bootstrap, Difference, Evaluation, Scored, Versus};
 use deciban::evidence::Evidence;
+use deciban::figures::Figure;
 use deciban::learn::{Classifier, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};

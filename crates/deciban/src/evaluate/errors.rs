@@ -53,7 +53,7 @@ pub struct Evaluation {
 
 /// What there is to add for a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Judged {
+pub(crate) struct Judged {
     class: u32,
     /// The number of actions where there is no decision.
     pub(super) action: u32,
@@ -99,7 +99,7 @@ fn judge(posterior: &Posterior, truth: &[u32], costs: &Costs, unusual: &[bool]) 
 
 /// The same from evidence and a prior, without the posteriors of all rows at once. `unusual` rows get the action
 /// [none of these](Costs::none_of_these); an empty list is none of them.
-pub(super) fn judge_evidence(
+pub(crate) fn judge_evidence(
     evidence: &Evidence,
     prior: &Prior,
     truth: &[u32],
@@ -165,7 +165,7 @@ impl Evaluation {
     }
 
     /// No rows yet, and no room for pairs of classes.
-    pub(super) fn without_confusion(classes: &[String], costs: &Costs) -> Self {
+    pub(crate) fn without_confusion(classes: &[String], costs: &Costs) -> Self {
         let place = |names: &[String]| -> HashMap<String, u32> {
             names.iter().enumerate().map(|(i, name)| (name.clone(), i as u32)).collect()
         };
@@ -228,7 +228,7 @@ impl Evaluation {
     }
 
     /// Adds a row.
-    pub(super) fn add(&mut self, row: &Judged, weight: f64) {
+    pub(crate) fn add(&mut self, row: &Judged, weight: f64) {
         self.rows += 1;
         self.weight += weight;
         let (class, action) = (row.class as usize, row.action as usize);
@@ -385,6 +385,49 @@ impl Evaluation {
     /// `confusion()[true][decided]`; empty where classes times actions are more than 2²⁰.
     pub fn confusion(&self) -> Vec<&[f64]> {
         self.confusion.chunks_exact(self.actions.len().max(1)).collect()
+    }
+}
+
+impl Evaluation {
+    /// The figures of decisions and probabilities, by name. What the rows leave undefined is left out.
+    pub fn figures(&self) -> Vec<(String, f64)> {
+        let all = self.figure_names().into_iter().zip(self.figure_values());
+        all.filter(|(_, value)| !value.is_nan()).collect()
+    }
+
+    pub(crate) fn figure_names(&self) -> Vec<String> {
+        let of_all = [
+            "error_rate",
+            "accuracy",
+            "balanced_accuracy",
+            "log_loss",
+            "brier",
+            "calibration_error",
+            "expected_cost",
+            "macro_precision",
+            "macro_recall",
+            "macro_f1",
+        ];
+        let of_class = |class: &String| ["precision", "recall", "f1"].map(|name| format!("{name}({class})"));
+        of_all.map(String::from).into_iter().chain(self.classes().iter().flat_map(of_class)).collect()
+    }
+
+    pub(crate) fn figure_values(&self) -> Vec<f64> {
+        let (precision, recall, f1) = self.macro_average();
+        let of_all = [
+            self.error_rate(),
+            self.accuracy(),
+            self.balanced_accuracy(),
+            self.log_loss(),
+            self.brier(),
+            self.calibration_error(),
+            self.expected_cost(),
+            precision,
+            recall,
+            f1,
+        ];
+        let of_class = self.per_class().into_iter().flat_map(|of| [of.precision, of.recall, of.f1]);
+        of_all.into_iter().chain(of_class).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Evaluation`] and [`Cllr`] are additive, for streams of any length and any number of classes.
 //! [`Trials`] has what there is for two classes, from LLRs of the *target* class, wherever they come
-//! from. [`Scored`] keeps rows and has all figures by name. [`Bootstrap`] puts intervals around
+//! from. [`Scored`] keeps rows. [`Bootstrap`] puts intervals around
 //! anything that is a function of weighted rows, [`expected`] has the error and cost that a generative model expects
 //! without any rows, [`Usual`] says how usual a row is for such a model, and [`mcnemar`], [`paired_difference`] and
 //! [`Scored::versus`] compare two models.
@@ -16,7 +16,7 @@ mod reliability;
 mod errors;
 mod resample;
 mod paired;
-mod figures;
+mod scored;
 mod versus;
 mod drawn;
 mod expected;
@@ -25,14 +25,15 @@ mod unusual;
 pub use cllr::Cllr;
 pub(crate) use cllr::flat_loss;
 pub use errors::{ClassFigures, Evaluation, parts};
+pub(crate) use errors::{Judged, judge_evidence};
 pub use expected::{By, Expected, MOST_COMBINATIONS, Sampling, expected};
-pub use figures::{Figure, Scored};
 pub use paired::{Difference, McNemar, mcnemar, paired_difference};
 pub use pav::{Pool, isotonic};
 pub use reliability::{Reliability, ReliabilityBin};
 pub use resample::{Bootstrap, Interval};
 pub use risk::{Application, BayesError, DetectionCost};
 pub use roc::{DetPoint, RocPoint};
+pub use scored::Scored;
 pub(crate) use trials::check_weights;
 pub use trials::{Ranked, Trials};
 pub use unusual::{DRAWN, HowUsual, Usual};

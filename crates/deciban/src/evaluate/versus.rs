@@ -12,9 +12,9 @@ use std::collections::HashSet;
 
 use super::cllr::{Cllr, flat_loss};
 use super::errors::judge_evidence;
-use super::figures::Scored;
 use super::paired::{Difference, McNemar, differences, mcnemar, weighted_mean};
 use super::resample::Bootstrap;
+use super::scored::Scored;
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::posterior::Prior;

@@ -3,15 +3,12 @@
 //! [`Scored`] keeps evidence, classes and weights of rows; [`Scored::figures`] computes everything that
 //! there is a number for, as often as the bootstrap asks.
 
-use super::cllr::{Cllr, flat_loss};
-use super::errors::{Evaluation, Judged, judge_evidence};
-use super::resample::{Bootstrap, Interval};
-use super::risk::Application;
-use super::trials::{Ranked, Trials, check_weights};
 use crate::calibrate::{Affine, Held, least_loss};
 use crate::decision::Costs;
 use crate::error::{Error, Result};
-use crate::evidence::Evidence;
+use crate::evaluate::{
+    Application, Bootstrap, Cllr, Evaluation, Interval, Judged, Ranked, Scored, flat_loss, judge_evidence,
+};
 use crate::posterior::Prior;
 
 /// A number with its name, and where it may lie.
@@ -25,117 +22,7 @@ pub struct Figure {
     pub interval: Option<Interval>,
 }
 
-/// Rows with their evidence, true class and weight.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scored {
-    evidence: Evidence,
-    truth: Vec<u32>,
-    weights: Vec<f64>,
-    /// Whether each row is unlike all classes; empty where nobody has looked.
-    unusual: Vec<bool>,
-}
-
 impl Scored {
-    /// No rows yet.
-    pub fn new(classes: usize) -> Result<Self> {
-        let evidence = Evidence::new(classes, Vec::new())?;
-        Ok(Scored { evidence, truth: Vec::new(), weights: Vec::new(), unusual: Vec::new() })
-    }
-
-    /// Adds rows; weights are 1 by default.
-    pub fn append(&mut self, evidence: &Evidence, truth: &[u32], weights: Option<&[f64]>) -> Result<()> {
-        Error::check_shape("labels", evidence.rows(), truth.len())?;
-        if let Some(row) = truth.iter().position(|&class| class as usize >= evidence.classes()) {
-            return Err(Error::Classes(format!("row {}: the class is not one the model knows", row + 1)));
-        }
-        if let Some(weights) = weights {
-            check_weights(weights, truth.len())?;
-        }
-        self.evidence.append(evidence)?;
-        self.truth.extend_from_slice(truth);
-        match weights {
-            Some(weights) => self.weights.extend_from_slice(weights),
-            None => self.weights.resize(self.truth.len(), 1.0),
-        }
-        Ok(())
-    }
-
-    /// Says, if somebody has looked, which rows are unlike all classes: they get the action
-    /// [none of these](Costs::none_of_these).
-    pub fn with_unusual(mut self, unusual: Option<Vec<bool>>) -> Result<Self> {
-        if let Some(unusual) = unusual {
-            Error::check_shape("rows that are unusual or not", self.rows(), unusual.len())?;
-            self.unusual = unusual;
-        }
-        Ok(self)
-    }
-
-    /// Adds the rows of another; if one of them knows which are unusual, so must the other, unless it has no rows.
-    pub fn merge(&mut self, other: &Scored) -> Result<()> {
-        let known = |side: &Scored| side.unusual.len() == side.rows();
-        let agree = self.unusual.is_empty() && other.unusual.is_empty() || known(self) && known(other);
-        if !agree {
-            return Err(Error::Shape {
-                what: "rows that are unusual or not".into(),
-                expected: other.rows(),
-                found: other.unusual.len(),
-            });
-        }
-        self.append(&other.evidence, &other.truth, Some(&other.weights))?;
-        self.unusual.extend_from_slice(&other.unusual);
-        Ok(())
-    }
-
-    /// Whether each row is unlike all classes; empty where nobody has looked.
-    pub fn unusual(&self) -> &[bool] {
-        &self.unusual
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.truth.len()
-    }
-
-    /// The bytes that a row of evidence for so many classes takes here.
-    pub fn bytes_per_row(classes: usize) -> usize {
-        8 * classes + 4 + 8
-    }
-
-    /// The evidence.
-    pub fn evidence(&self) -> &Evidence {
-        &self.evidence
-    }
-
-    /// The true classes.
-    pub fn truth(&self) -> &[u32] {
-        &self.truth
-    }
-
-    /// The weights.
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
-    /// The LLR of each row for a class against the others, and whether the row is of that class.
-    pub fn llr(&self, target: usize) -> (Vec<f64>, Vec<bool>) {
-        let llr = (0..self.rows()).map(|row| self.evidence.llr(row, target)).collect();
-        (llr, self.truth.iter().map(|class| *class as usize == target).collect())
-    }
-
-    /// The rows as trials for a class against the others.
-    pub fn trials(&self, target: usize) -> Result<Trials> {
-        let (llr, y) = self.llr(target);
-        Trials::new(&llr, &y, Some(&self.weights))
-    }
-
-    /// Decisions and probabilities under a prior and costs.
-    pub fn evaluation(&self, classes: &[String], prior: &Prior, costs: &Costs) -> Result<Evaluation> {
-        let mut evaluation = Evaluation::new(classes, costs);
-        let weights = Some(&self.weights[..]);
-        evaluation.observe_evidence(&self.evidence, prior, &self.truth, weights, costs, &self.unusual)?;
-        Ok(evaluation)
-    }
-
     /// Every figure under a prior and costs. Of two classes, `target` is the one whose LLRs are
     /// taken. What is undefined is left out: where a [class has no rows](Evaluation::absent), that is all that
     /// needs rows of every class, such as Cllr.
@@ -164,12 +51,12 @@ impl Scored {
         bootstrap: Option<&Bootstrap>,
     ) -> Result<Vec<Figure>> {
         let mut table = Table::new(self, classes, prior, costs, target)?;
-        let (values, best) = table.figures(&self.weights)?;
+        let (values, best) = table.figures(self.weights())?;
         table.best = best;
         let defined: Vec<usize> = (0..values.len()).filter(|&j| !values[j].is_nan()).collect();
         let mut intervals = match bootstrap {
             None => Vec::new(),
-            Some(bootstrap) => bootstrap.intervals(&self.weights, |weights| {
+            Some(bootstrap) => bootstrap.intervals(self.weights(), |weights| {
                 // What fails for the rows as they are has failed above; NaN is left out of the interval.
                 let drawn = table.figures(weights).map_or_else(|_| vec![f64::NAN; values.len()], |drawn| drawn.0);
                 defined.iter().map(|&j| drawn[j]).collect()
@@ -197,8 +84,8 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn new(scored: &'a Scored, classes: &[String], prior: &Prior, costs: &Costs, target: usize) -> Result<Self> {
-        Error::check_shape("classes", scored.evidence.classes(), classes.len())?;
-        let truth = scored.truth.iter().enumerate();
+        Error::check_shape("classes", scored.evidence().classes(), classes.len())?;
+        let truth = scored.truth().iter().enumerate();
         let two = match classes.len() {
             2 => {
                 let (llr, y) = scored.llr(target.min(1));
@@ -209,8 +96,8 @@ impl<'a> Table<'a> {
         Ok(Table {
             scored,
             empty: Evaluation::without_confusion(classes, costs),
-            judged: judge_evidence(&scored.evidence, prior, &scored.truth, costs, &scored.unusual)?,
-            flat: truth.map(|(row, &k)| flat_loss(scored.evidence.row(row), k as usize)).collect(),
+            judged: judge_evidence(scored.evidence(), prior, scored.truth(), costs, scored.unusual())?,
+            flat: truth.map(|(row, &k)| flat_loss(scored.evidence().row(row), k as usize)).collect(),
             two,
             best: None,
         })
@@ -231,10 +118,10 @@ impl<'a> Table<'a> {
 
     /// All figures under these weights, and the best affine map where there are more than two classes.
     fn figures(&self, weights: &[f64]) -> Result<(Vec<f64>, Option<Affine>)> {
-        let classes = self.scored.evidence.classes();
+        let classes = self.scored.evidence().classes();
         let (mut evaluation, mut cllr) = (self.empty.clone(), Cllr::new(classes));
         for (((judged, loss), &class), &weight) in
-            self.judged.iter().zip(&self.flat).zip(&self.scored.truth).zip(weights)
+            self.judged.iter().zip(&self.flat).zip(self.scored.truth()).zip(weights)
         {
             evaluation.add(judged, weight);
             cllr.add(class as usize, *loss, weight);
@@ -245,7 +132,7 @@ impl<'a> Table<'a> {
             let (least, map) = match cllr.bits().is_nan() {
                 true => (f64::NAN, None),
                 false => {
-                    least_loss(&Held::new(&self.scored.evidence, &self.scored.truth, weights), self.best.as_ref())?
+                    least_loss(&Held::new(self.scored.evidence(), self.scored.truth(), weights), self.best.as_ref())?
                 }
             };
             // What is best up to rounding is not above what there is.
@@ -262,52 +149,10 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Evaluation {
-    /// The figures of decisions and probabilities, by name. What the rows leave undefined is left out.
-    pub fn figures(&self) -> Vec<(String, f64)> {
-        let all = self.figure_names().into_iter().zip(self.figure_values());
-        all.filter(|(_, value)| !value.is_nan()).collect()
-    }
-
-    fn figure_names(&self) -> Vec<String> {
-        let of_all = [
-            "error_rate",
-            "accuracy",
-            "balanced_accuracy",
-            "log_loss",
-            "brier",
-            "calibration_error",
-            "expected_cost",
-            "macro_precision",
-            "macro_recall",
-            "macro_f1",
-        ];
-        let of_class = |class: &String| ["precision", "recall", "f1"].map(|name| format!("{name}({class})"));
-        of_all.map(String::from).into_iter().chain(self.classes().iter().flat_map(of_class)).collect()
-    }
-
-    fn figure_values(&self) -> Vec<f64> {
-        let (precision, recall, f1) = self.macro_average();
-        let of_all = [
-            self.error_rate(),
-            self.accuracy(),
-            self.balanced_accuracy(),
-            self.log_loss(),
-            self.brier(),
-            self.calibration_error(),
-            self.expected_cost(),
-            precision,
-            recall,
-            f1,
-        ];
-        let of_class = self.per_class().into_iter().flat_map(|of| [of.precision, of.recall, of.f1]);
-        of_all.into_iter().chain(of_class).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::Evidence;
     use crate::numerics::Random;
 
     fn sampled(rows: usize, classes: usize, seed: u64) -> Scored {
