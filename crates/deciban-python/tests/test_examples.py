@@ -3,12 +3,11 @@
 import doctest
 import importlib
 import pkgutil
-import re
-from pathlib import Path
 
 import pytest
 
 import deciban
+from pages import run_page
 
 MODULES = [module.name for module in pkgutil.walk_packages(deciban.__path__, "deciban.") if "_core" not in module.name]
 
@@ -24,18 +23,6 @@ def test_examples(name):
     assert [n for n in shown if n not in ("Predictions", "Counted", "FitFromMoments")] == []
 
 
-PROJECT = Path(__file__).parents[3]
-
-
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/requests.md", "docs/scale.md", "crates/deciban-python/README.md"])
 def test_the_pages(page, monkeypatch, tmp_path):
-    """Every block of Python on a page, one after the other, in a folder where `examples` is the project's."""
-    (tmp_path / "examples").symlink_to(PROJECT / "examples")
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (PROJECT / page).read_text(), flags=re.DOTALL)
-    assert blocks
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    told = []
-    runner.run(test, out=told.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(told)
+    run_page(page, monkeypatch, tmp_path)

@@ -29,6 +29,7 @@ from pyspark.sql import functions as F  # noqa: E402
 
 import deciban  # noqa: E402
 from deciban.spark import Classifier, ClassifierModel, _files, _passes  # noqa: E402
+from pages import PROJECT, run_page  # noqa: E402
 
 RNG = np.random.default_rng(4)
 N = 3000
@@ -240,6 +241,21 @@ def test_an_executor_dies(spark, parts, monkeypatch):
     found = fitted(slow, MODELS["logistic"]).evidence(TABLE)
     assert len(passes) > 3 and victim not in executors(spark)
     assert (found == expected).all()
+
+
+def test_vectors_of_spark_ml(frame):
+    from pyspark.ml.feature import VectorAssembler
+
+    vectors = VectorAssembler(inputCols=["a", "b"], outputCol="x").transform(frame).select("y", "x")
+    found = Classifier("gaussian", labelCol="y").fit(vectors)
+    expected = deciban.Classifier(**MODELS["full"]).fit(TABLE, "y").predict_proba(TABLE)
+    rows = found.transform(vectors).toArrow()
+    assert_allclose(np.array(rows["probability"].to_pylist()), expected, rtol=1e-9)
+
+
+def test_the_guide(spark, monkeypatch, tmp_path):
+    """Every line of docs/spark.md."""
+    run_page("docs/spark.md", monkeypatch, tmp_path, PROJECT / "examples")
 
 
 CONNECT = """
