@@ -5,7 +5,8 @@ Python has them, FastAPI with scikit-learn and MLflow, both with the same full G
 sends a million requests and prints what memory the server takes on the way.
 
 Load generator and server share the machine. All connections ask without a pause, so that the latency is the number of
-connections over the requests per second; the median that somebody sees who asks alone is that of one connection.
+connections over the requests per second; the median that somebody sees who asks alone is that of one connection. CPU is
+the time of the server alone for a request.
 """
 
 import contextlib
@@ -79,6 +80,17 @@ def server(command, port, health, **options):
         process.wait()
 
 
+def spent(session):
+    """Seconds that the processors have spent on the processes of a session."""
+    seconds = 0.0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rsplit(")", 1)[1].split()
+            if int(fields[3]) == session:
+                seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
 def resident(pid):
     """What a process takes, in MB."""
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
@@ -134,11 +146,13 @@ def main():
     program, wishes = os.path.abspath(sys.argv[1]), sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        print(f"{'server':<22}{'connections':>12}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}")
+        print(f"{'server':<22}{'connections':>12}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'CPU µs':>9}")
 
-        def line(name, url, script, connections):
+        def line(name, pid, url, script, connections):
+            before = spent(pid)
             rate, median, high = load(url, script, connections)
-            print(f"{name:<22}{connections:>12}{rate:>12.0f}{median:>9.3f}{high:>9.3f}", flush=True)
+            cpu = (spent(pid) - before) / (rate * SECONDS) * 1e6
+            print(f"{name:<22}{connections:>12}{rate:>12.0f}{median:>9.3f}{high:>9.3f}{cpu:>9.1f}", flush=True)
             return rate
 
         rates = {}
@@ -147,7 +161,7 @@ def main():
             with server([program, "serve", str(model), "--port", "8600"], 8600, "/readyz") as pid:
                 url, script = f"http://127.0.0.1:8600/v1/models/d{columns}/predict", lua(folder, json.dumps(row))
                 for connections in (1, 8, 50):
-                    rates[columns] = line(f"deciban, {columns} columns", url, script, connections)
+                    rates[columns] = line(f"deciban, {columns} columns", pid, url, script, connections)
                 if columns == 20 and "million" in wishes:
                     before, sent = resident(pid), 0
                     while sent < 1e6:
@@ -156,9 +170,9 @@ def main():
                         print(f"  {sent:>10.0f} requests: {resident(pid):.1f} MB, {before:.1f} MB at first", flush=True)
         if "peers" in wishes:
             for name, command, port, health, path, body in peers(folder):
-                with server(command, port, health, cwd=folder):
+                with server(command, port, health, cwd=folder) as pid:
                     script = lua(folder, json.dumps(body))
-                    rate = line(f"{name}, 20 columns", f"http://127.0.0.1:{port}{path}", script, 50)
+                    rate = line(f"{name}, 20 columns", pid, f"http://127.0.0.1:{port}{path}", script, 50)
                     print(f"  deciban answers {rates[20] / rate:.1f} times as many")
 
 
