@@ -132,14 +132,15 @@ def peers(folder, columns=20):
     joblib.dump((model, names), folder / "m.joblib")
     (folder / "app.py").write_text(FASTAPI)
     run = [sys.executable, "-m"]
-    serve = [*run, "uvicorn", "app:app", "--port", "8601", "--workers", "2", "--log-level", "error"]
-    yield "FastAPI", serve, 8601, "/healthz", "/predict", dict(zip(names, x[0].tolist()))
+    for workers, port in ((1, 8601), (2, 8611)):
+        serve = [*run, "uvicorn", "app:app", "--port", str(port), "--workers", str(workers), "--log-level", "error"]
+        yield f"FastAPI, {workers} workers", serve, port, "/healthz", "/predict", dict(zip(names, x[0].tolist()))
     with contextlib.suppress(ImportError):
         import mlflow.sklearn
 
         mlflow.sklearn.save_model(model, str(folder / "mlflow"), serialization_format="cloudpickle")
         serve = [*run, "mlflow", "models", "serve", "-m", str(folder / "mlflow"), "-p", "8602", "--env-manager", "local", "-w", "2"]
-        yield "MLflow", serve, 8602, "/ping", "/invocations", {"dataframe_split": {"columns": names, "data": [x[0].tolist()]}}
+        yield "MLflow, 2 workers", serve, 8602, "/ping", "/invocations", {"dataframe_split": {"columns": names, "data": [x[0].tolist()]}}
 
 
 def main():
@@ -172,7 +173,7 @@ def main():
             for name, command, port, health, path, body in peers(folder):
                 with server(command, port, health, cwd=folder) as pid:
                     script = lua(folder, json.dumps(body))
-                    rate = line(f"{name}, 20 columns", pid, f"http://127.0.0.1:{port}{path}", script, 50)
+                    rate = line(name, pid, f"http://127.0.0.1:{port}{path}", script, 50)
                     print(f"  deciban answers {rates[20] / rate:.1f} times as many")
 
 
