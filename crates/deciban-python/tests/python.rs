@@ -63,7 +63,9 @@ fn environment(folder: PathBuf, requirements: &str) -> PathBuf {
 /// Debian's packages of what the tests ask and is not there.
 fn install_servers() {
     let has_java = || Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success());
-    let has_postgres = || fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some());
+    // The client alone has a folder there, too.
+    let has_server = |version: fs::DirEntry| version.path().join("bin/initdb").exists();
+    let has_postgres = || fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut all| all.any(|v| v.is_ok_and(has_server)));
     let missing: Vec<&str> = [(has_java(), "openjdk-17-jre-headless"), (has_postgres(), "postgresql")]
         .into_iter()
         .filter_map(|(has, package)| (!has).then_some(package))

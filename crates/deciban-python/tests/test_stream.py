@@ -230,7 +230,8 @@ def in_sqlite(table):
 @pytest.fixture(scope="session")
 def postgres():
     """A server of its own in a temporary folder, which listens on a socket there and on no port."""
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+    servers = glob.glob("/usr/lib/postgresql/*/bin/initdb")
+    found = sorted((os.path.dirname(path) for path in servers), key=lambda path: int(path.split("/")[4]))
     if not found:
         pytest.skip("PostgreSQL is not installed")
     # The server refuses to run as root: then it runs as the user of Debian's package.
