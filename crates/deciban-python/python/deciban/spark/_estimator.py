@@ -199,7 +199,7 @@ class _ModelWriter(MLWriter):
 
     def saveImpl(self, path):
         session = self.sparkSession
-        _save_metadata(self.instance, path, session)
+        DefaultParamsWriter.saveMetadata(self.instance, path, session)
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "model.deciban")
             self.instance.classifier.save(file)
@@ -224,7 +224,3 @@ class _ModelReader(MLReader):
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
-
-
-def _save_metadata(instance, path, session):
-    DefaultParamsWriter.saveMetadata(instance, path, session)
