@@ -1,8 +1,6 @@
 //! `deciban adapt-prior` and `predict --adapt-prior`: how common the classes are among rows without labels.
 
-mod common;
-
-use common::{Folder, close, same_predictions, shared};
+use crate::common::{Folder, close, same_predictions, shared};
 
 /// Two unit Gaussians, 2 apart, at quantiles: `a` rows of the first and `b` of the second.
 fn rows(a: usize, b: usize, labelled: bool) -> String {

@@ -1,8 +1,6 @@
 //! `deciban calibrate`: evidence that means what it says, in every command that uses the model.
 
-mod common;
-
-use common::{Folder, close, numbers, wine};
+use crate::common::{Folder, close, numbers, wine};
 use serde_json::Value;
 
 fn figure(figures: &Value, name: &str) -> f64 {

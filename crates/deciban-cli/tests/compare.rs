@@ -1,8 +1,6 @@
 //! `deciban compare`, and `fit --model auto`.
 
-mod common;
-
-use common::{Folder, close, numbers, shared, texts, wine};
+use crate::common::{Folder, close, numbers, shared, texts, wine};
 use deciban::data::Kind;
 use deciban::learn::Model;
 use deciban::select::{CrossValidation, Folds, grid};

@@ -1,8 +1,6 @@
 //! `deciban demo`: the worked examples give the figures of the literature.
 
-mod common;
-
-use common::{Folder, shared};
+use crate::common::{Folder, shared};
 
 /// The words of each line.
 fn lines(text: &str) -> Vec<Vec<String>> {
@@ -193,7 +191,7 @@ fn wine() {
     let text = Folder::new().ok(&["demo", "wine"]);
     // The same split and estimator as on the command line.
     let folder = Folder::new();
-    let wines = std::fs::read_to_string(common::wine()).unwrap();
+    let wines = std::fs::read_to_string(crate::common::wine()).unwrap();
     let (header, rows) = wines.split_once('\n').unwrap();
     let half = |from: usize| {
         let rows: Vec<&str> = rows.lines().skip(from).step_by(2).collect();

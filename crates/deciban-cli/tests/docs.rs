@@ -2,7 +2,7 @@
 //!
 //! A block that begins with three backticks and `console` holds commands behind `$ ` and their output,
 //! standard error included. The blocks of a file run one after the other in one folder, where `examples`
-//! is the project's. After a change of output, `DECIBAN_BLESS=1 cargo test --release --test docs` writes
+//! is the project's. After a change of output, `DECIBAN_BLESS=1 cargo test --release --test cli docs` writes
 //! the new one into the files; read the difference before you keep it.
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! `deciban evaluate`: the figures, in text and in JSON.
 
-mod common;
-
-use common::{Folder, close, numbers, records, texts, wine};
+use crate::common::{Folder, close, numbers, records, texts, wine};
 use serde_json::Value;
 
 fn confusion(figures: &Value) -> Vec<Vec<f64>> {

@@ -1,8 +1,6 @@
 //! `deciban explain`: ledgers that add up to what `predict` says.
 
-mod common;
-
-use common::{Folder, close, wine};
+use crate::common::{Folder, close, wine};
 
 fn fit(folder: &Folder, options: &[&str]) {
     folder.ok(&[&["fit", &wine(), "-t", "Type", "-o", "m.deciban"], options].concat());

@@ -1,8 +1,6 @@
 //! `deciban fit`: what it learns, from what input, and what it refuses.
 
-mod common;
-
-use common::{Folder, Table, close, numbers, same_predictions, shared, texts, wine};
+use crate::common::{Folder, Table, close, numbers, same_predictions, shared, texts, wine};
 use deciban::numerics::{Random, normal_cdf};
 
 /// Errors, log loss and Brier score on the training rows, unbiased covariances and the prior of the

@@ -1,8 +1,6 @@
 //! `deciban impute` and `deciban explain --next`: tables as they come, with their gaps.
 
-mod common;
-
-use common::{Folder, Table, shared, wine};
+use crate::common::{Folder, Table, shared, wine};
 use serde_json::Value;
 
 /// Wines of which every third cell of two columns is gone, with a column that no model knows.
@@ -65,12 +63,12 @@ fn the_class_counts_where_it_is_known() {
     for column in ["Alcohol", "Hue"] {
         let found = filled.numbers(column);
         for (found, class) in found.iter().zip([Some("Barbera"), Some("Barolo"), None]) {
-            common::close(*found, mean(column, class), 1e-12);
+            crate::common::close(*found, mean(column, class), 1e-12);
         }
     }
     // Under another prior, the means of the classes have other weights.
     let uniform = folder.table(&["impute", "wine.deciban", "row.csv", "--prior", "Barolo=1"]);
-    common::close(uniform.numbers("Hue")[2], mean("Hue", Some("Barolo")), 1e-12);
+    crate::common::close(uniform.numbers("Hue")[2], mean("Hue", Some("Barolo")), 1e-12);
 }
 
 #[test]
@@ -158,7 +156,7 @@ fn what_to_measure_is_ranked_by_its_cost() {
     assert_eq!(first(&dear[0]), "Hue");
     let alcohol = &dear[0]["measurements"][1];
     let per_cost = alcohol["reduction"].as_f64().unwrap() / 1000.0;
-    common::close(alcohol["per_cost"].as_f64().unwrap(), per_cost, 1e-12);
+    crate::common::close(alcohol["per_cost"].as_f64().unwrap(), per_cost, 1e-12);
     // Where a wrong decision costs ten times as much, a measurement is worth ten times as much.
     let costs: String = ["Barbera", "Barolo", "Grignolino"]
         .iter()
@@ -168,7 +166,7 @@ fn what_to_measure_is_ranked_by_its_cost() {
         .join(",");
     let ten = rows(&["--costs", &costs]);
     let of = |rows: &[Value]| rows[0]["measurements"][0]["reduction"].as_f64().unwrap();
-    common::close(of(&ten), 10.0 * of(&plain), 1e-9);
+    crate::common::close(of(&ten), 10.0 * of(&plain), 1e-9);
     let text = folder.ok(&["explain", "wine.deciban", "row.csv", "--next", "--row", "2,3"]);
     assert!(text.starts_with("row 2: ") && text.contains("no cell is missing"), "{text}");
     folder.write("wrong.csv", "Proline,3\n");
@@ -232,6 +230,6 @@ fn adult_as_it_comes() {
     for (column, expected) in counted {
         let found = worth.iter().find(|w| w["column"] == column).unwrap();
         assert!(found["exact"] == true, "levels are summed over: {found}");
-        common::close(found["reduction"].as_f64().unwrap(), expected, 1e-11);
+        crate::common::close(found["reduction"].as_f64().unwrap(), expected, 1e-11);
     }
 }

@@ -1,8 +1,6 @@
 //! `deciban inspect`: the classifier written out must be the classifier that predicts.
 
-mod common;
-
-use common::{Folder, close, numbers, records, texts, wine};
+use crate::common::{Folder, close, numbers, records, texts, wine};
 use serde_json::Value;
 
 /// The cells of the model's columns, row by row.

@@ -1,8 +1,6 @@
 //! `deciban merge` and `deciban forget`: the algebra of statistics, a + b − c.
 
-mod common;
-
-use common::{Folder, Table, numbers, same_predictions, texts, wine};
+use crate::common::{Folder, Table, numbers, same_predictions, texts, wine};
 
 /// A folder with the wines in three files, `a` to `c`, and the statistics of each.
 fn parts() -> Folder {

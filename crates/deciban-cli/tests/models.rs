@@ -1,10 +1,8 @@
 //! Every `fit --model` on small tables: the whole way of a row, and what comes out by hand.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
+use crate::common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
 const MODELS: [(&str, &[&str]); 13] = [
     ("gaussian", &["--columns", "weight,age"]),

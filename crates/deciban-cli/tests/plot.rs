@@ -1,8 +1,6 @@
 //! `deciban plot` and `evaluate --report`: figures of every kind of model, as SVG, PNG and a page.
 
-mod common;
-
-use common::{Folder, wine};
+use crate::common::{Folder, wine};
 
 /// The text of a file whose tags are closed in order.
 fn drawn(folder: &Folder, name: &str) -> String {

@@ -1,8 +1,6 @@
 //! `deciban predict`: decisions, posteriors and evidence, under any prior and costs.
 
-mod common;
-
-use common::{Folder, Table, close, numbers, records, same_predictions, texts, wine};
+use crate::common::{Folder, Table, close, numbers, records, same_predictions, texts, wine};
 
 const CLASSES: [&str; 3] = ["Barbera", "Barolo", "Grignolino"];
 

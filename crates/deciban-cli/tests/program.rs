@@ -1,8 +1,6 @@
 //! The program as a whole: help, usage, and readers that leave early.
 
-mod common;
-
-use common::{Folder, wine};
+use crate::common::{Folder, wine};
 
 const COMMANDS: [&str; 10] =
     ["fit", "predict", "evaluate", "compare", "inspect", "sample", "stats", "merge", "forget", "demo"];

@@ -1,13 +1,11 @@
 //! What users ran into, one test each: outputs, signals, options, classes with odd names.
 
-mod common;
-
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, PROGRAM, wine};
+use crate::common::{Folder, PROGRAM, wine};
 
 fn fit<'a>(data: &'a str, output: &'a str) -> [&'a str; 8] {
     ["fit", data, "-t", "Type", "--model", "gaussian", "-o", output]
@@ -232,7 +230,7 @@ fn a_limit_of_memory_is_an_error_not_an_abort() {
             "evaluate m.deciban t.csv --memory 1",
             "compare t.csv -t class --models gaussian --top 1",
         ] {
-            let line = format!("ulimit -v {limit}; exec {} {task}", common::PROGRAM);
+            let line = format!("ulimit -v {limit}; exec {} {task}", crate::common::PROGRAM);
             let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
             let stderr = String::from_utf8_lossy(&output.stderr);
             match output.status.code() {

@@ -1,8 +1,6 @@
 //! What `fit` and `stats` say about columns that are likely to mislead, and that they are silent otherwise.
 
-mod common;
-
-use common::{Folder, shared, wine};
+use crate::common::{Folder, shared, wine};
 
 /// What is said before the line about the model.
 fn remarks(folder: &Folder, args: &[&str]) -> Vec<String> {

@@ -1,8 +1,6 @@
 //! `deciban sample`: rows drawn from a model lead back to it.
 
-mod common;
-
-use common::{Folder, Table, numbers, wine};
+use crate::common::{Folder, Table, numbers, wine};
 
 #[test]
 fn a_sample_leads_back_to_the_model() {

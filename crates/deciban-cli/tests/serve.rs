@@ -1,14 +1,12 @@
 //! `deciban serve`: the program as a server, its signals, and the commands of docs/serve.md.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, PROGRAM};
+use crate::common::{Folder, PROGRAM};
 use serde_json::Value;
 
 /// The program as a server in a folder.
@@ -151,7 +149,7 @@ fn close(a: &Value, b: &Value) -> bool {
 #[test]
 fn the_commands_of_the_page_are_answered_so() {
     let folder = Folder::new();
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let columns = "Alcohol,Hue,Proline";
     folder.ok(&["fit", &wine, "-t", "Type", "--model", "gaussian", "--columns", columns, "-o", "wine.deciban"]);
     let server = Serving::begin(folder.path(), &["wine.deciban", "--port", "0"], &[]);
@@ -211,12 +209,12 @@ fn ran(command: &mut Command) -> String {
 #[test]
 fn real_clients_are_answered() {
     let folder = Folder::new();
-    folder.ok(&["fit", &common::wine(), "-t", "Type", "--model", "gaussian", "-o", "wine.deciban"]);
+    folder.ok(&["fit", &crate::common::wine(), "-t", "Type", "--model", "gaussian", "-o", "wine.deciban"]);
     let server = Serving::begin(folder.path(), &["wine.deciban", "--port", "0"], &[]);
     let python = clients();
     let base = format!("http://{}", server.address);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/triton.py");
-    ran(Command::new(&python).arg(script).args([&base, &common::wine()]));
+    ran(Command::new(&python).arg(script).args([&base, &crate::common::wine()]));
     let checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
     let document = format!("{base}/openapi.json");
     let fuzz = ["run", &document, "--checks", checks, "--max-examples", "10", "--phases", "fuzzing", "--seed", "1"];

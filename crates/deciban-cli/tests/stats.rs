@@ -1,8 +1,6 @@
 //! `deciban stats`: all that a fit needs of the rows, in a file.
 
-mod common;
-
-use common::{Folder, numbers, same_predictions, wine};
+use crate::common::{Folder, numbers, same_predictions, wine};
 
 #[test]
 fn a_fit_from_statistics_is_the_fit_from_rows() {

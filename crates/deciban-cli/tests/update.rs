@@ -1,8 +1,6 @@
 //! `deciban update` and `deciban forget` of models: as if all rows had been there, or some never.
 
-mod common;
-
-use common::{Folder, same_predictions, texts, wine};
+use crate::common::{Folder, same_predictions, texts, wine};
 
 const HEADER: &str = "fur,kg,visits,note,cat\n";
 

@@ -1,11 +1,9 @@
 //! What cells mean: levels that are written in several ways, markers of missing cells, and how numbers are written.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{Folder, dump, read, target};
 use arrow_array::*;
-use common::{Folder, dump, read, target};
 use deciban::Wording;
 use deciban::data::{Kind, Schema};
 use deciban_data::{Files, OddSort, Options, RowReader};

@@ -1,11 +1,9 @@
 //! Damaged files: every byte changed, many lengths cut. Whatever comes out, it is no panic.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{Folder, read, target};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use common::{Folder, read, target};
 use deciban_data::Options;
 
 fn batch() -> RecordBatch {

@@ -1,8 +1,6 @@
 //! Every way in which input can be wrong, and what the user reads.
 
-mod common;
-
-use common::{Folder, bare, read, target};
+use crate::common::{Folder, bare, read, target};
 use deciban::Wording;
 use deciban::data::{Kind, Schema, Spelling, Written};
 use deciban_data::{Files, Format, Options, Target};
@@ -156,7 +154,7 @@ fn files() {
     let open = |paths: &[&str]| {
         let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
         let files = Files::open(&paths, target("t"));
-        folder.clean(&files.and_then(|files| common::dump(&files)).unwrap_err().worded(Wording::Flags))
+        folder.clean(&files.and_then(|files| crate::common::dump(&files)).unwrap_err().worded(Wording::Flags))
     };
     assert_eq!(open(&[&folder.path("none.csv")]), "none.csv: there is no such file");
     assert_eq!(open(&[&folder.path("*.csv")]), "*.csv: no file matches this pattern");
@@ -189,7 +187,7 @@ fn files() {
     );
     // A part without rows does no harm.
     let paths = [folder.write("five.csv", "x,t\n"), one];
-    assert_eq!(common::dump(&Files::open(&paths, target("t")).unwrap()).unwrap(), ["1 =a"]);
+    assert_eq!(crate::common::dump(&Files::open(&paths, target("t")).unwrap()).unwrap(), ["1 =a"]);
 }
 
 #[test]
@@ -255,7 +253,7 @@ fn against_a_schema() {
     let schema = Schema::numbers(&["x", "y"], "t", &["a", "b"]).unwrap();
     let open = |text: &str, options: Options| {
         let files = Files::open_as(&[folder.write("a.csv", text)], options, &schema);
-        files.and_then(|files| common::dump(&files)).map_err(|e| folder.clean(&e.worded(Wording::Flags)))
+        files.and_then(|files| crate::common::dump(&files)).map_err(|e| folder.clean(&e.worded(Wording::Flags)))
     };
     assert_eq!(open("t,z,y,x\nb,0,2,1\n", target("t")).unwrap(), ["1 2 =b"]);
     assert_eq!(open("y,x\n2,1\n", Options::default()).unwrap(), ["1 2"]);
@@ -285,7 +283,7 @@ fn against_a_schema() {
     let versus = versus.with_spelling(Spelling { versus_rest: Some("a".into()), ..Spelling::default() }).unwrap();
     let path = folder.write("b.csv", "x,y,t\n1,2,a\n1,2,c\n");
     assert_eq!(
-        common::dump(&Files::open_as(&[path], target("t"), &versus).unwrap()).unwrap(),
+        crate::common::dump(&Files::open_as(&[path], target("t"), &versus).unwrap()).unwrap(),
         ["1 2 =a", "1 2 =not a"]
     );
 }
@@ -297,12 +295,12 @@ fn classes_that_only_look_like_one_against_the_rest_are_themselves() {
     let labels = folder.write("b.csv", "x,t\n1,spam\n2,not spam\n3,Spam\n");
     let schema = |options| {
         let files = Files::open(std::slice::from_ref(&path), options).unwrap();
-        common::dump(&files).unwrap();
+        crate::common::dump(&files).unwrap();
         files.schema().unwrap()
     };
     let read = |schema| {
         let files = Files::open_as(std::slice::from_ref(&labels), target("t"), &schema).unwrap();
-        common::dump(&files).map_err(|e| e.worded(Wording::Flags).split("b.csv").last().unwrap().to_string())
+        crate::common::dump(&files).map_err(|e| e.worded(Wording::Flags).split("b.csv").last().unwrap().to_string())
     };
     let real = schema(target("t"));
     assert_eq!(real.spelling().versus_rest, None);
@@ -322,7 +320,7 @@ fn new_cells_are_read_as_those_of_the_model() {
     let path = folder.write("a.csv", text);
     let options = Options { missing: Some(vec!["(none)".into()]), ..target("t") };
     let files = Files::open(&[path], options).unwrap();
-    common::dump(&files).unwrap();
+    crate::common::dump(&files).unwrap();
     let schema = files.schema().unwrap();
     let flag = Written::Flag { yes: "True".into(), no: "False".into() };
     let expected = [("born", Written::Date), ("left", flag), ("sold", Written::LocalDate)];
@@ -330,22 +328,22 @@ fn new_cells_are_read_as_those_of_the_model() {
     // Dates behind plain numbers are dates, 1 is True, and what marked a missing cell marks it here.
     let path = folder.write("b.csv", "born,left,sold,n\n19844,1,(none),(none)\n2024-05-02,FALSE,1/5/2024,2\n");
     let files = Files::open_as(&[path], Options::default(), &schema).unwrap();
-    assert_eq!(common::dump(&files).unwrap(), ["19844 True - -", "19845 False 1/5/2024 2"]);
+    assert_eq!(crate::common::dump(&files).unwrap(), ["19844 True - -", "19845 False 1/5/2024 2"]);
     assert_eq!(files.schema().unwrap().spelling(), schema.spelling());
     let path = folder.write("c.csv", "born,left,sold,n\n?,1,2/5/2024,3\n");
     let options = Options { missing: Some(vec!["?".into()]), ..Options::default() };
     let files = Files::open_as(&[path], options, &schema).unwrap();
-    assert_eq!(common::dump(&files).unwrap(), ["- True 2/5/2024 3"]);
+    assert_eq!(crate::common::dump(&files).unwrap(), ["- True 2/5/2024 3"]);
 }
 
 #[test]
 fn a_level_that_the_schema_does_not_know_is_unseen() {
     let folder = Folder::new();
     let train = Files::open(&[folder.write("a.csv", "c,t\nred,a\nblue,b\n")], target("t")).unwrap();
-    common::dump(&train).unwrap();
+    crate::common::dump(&train).unwrap();
     let path = folder.write("b.csv", "c\nblue\ngreen\n");
     let files = Files::open_as(&[path], Options::default(), &train.schema().unwrap()).unwrap();
-    assert_eq!(common::dump(&files).unwrap(), ["blue", "unseen"]);
+    assert_eq!(crate::common::dump(&files).unwrap(), ["blue", "unseen"]);
     assert_eq!(files.columns()[0].levels, ["red", "blue"]);
 }
 

@@ -1,15 +1,13 @@
 //! Every format and compression, there and back.
 
-mod common;
-
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::common::{Folder, bare, dump, read, target};
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use common::{Folder, bare, dump, read, target};
 use deciban::Wording;
 use deciban_data::{Dates, Files, Format, Options, Target, peek_columns};
 

@@ -1,10 +1,8 @@
 //! What may be given as data: pipes by path, JSON of any shape, files of other sorts; and what is handed through.
 
-mod common;
-
 use std::io::Write;
 
-use common::{Folder, dump, read, target};
+use crate::common::{Folder, dump, read, target};
 use deciban::Wording;
 use deciban::data::{MISSING, Schema};
 use deciban_data::{Files, Options, RowReader, peek_columns};

@@ -1,9 +1,7 @@
 //! Logistic regression from files: the optimum of scikit-learn on mixed columns
 //! (`crates/deciban/tests/reference/logistic.py`), and that of the same rows in memory.
 
-mod common;
-
-use common::{bare, target};
+use crate::common::{bare, target};
 use deciban::data::{Batch, Schema};
 use deciban::engine::{Memory, Run};
 use deciban::learn::{Learner, Logistic, LogisticModel, Summarise};
@@ -26,7 +24,7 @@ fn weight(model: &LogisticModel, name: &str) -> f64 {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn mixed_columns_equal_scikit_learn() {
-    let path = common::data("adult/adult.data.gz");
+    let path = crate::common::data("adult/adult.data.gz");
     let all: Value = serde_json::from_str(include_str!("../../deciban/tests/reference/logistic.json")).unwrap();
     let expected = &all["adult"];
     let number = |name: &str| expected[name].as_f64().unwrap();
@@ -65,7 +63,7 @@ fn a_stream_has_the_optimum_of_memory() {
         labels.push(label);
         weights.push(weight);
     }
-    let folder = common::Folder::new();
+    let folder = crate::common::Folder::new();
     let path = folder.write("rows.csv", &text);
     let options = Options { weight: Some("w".into()), ..target("t") };
     let files = open(&path, &options);

@@ -1,8 +1,6 @@
 //! The real data sets next to the project, with the counts that their README gives.
 
-mod common;
-
-use common::{Tallied, Tally, bare, data, target};
+use crate::common::{Tallied, Tally, bare, data, target};
 use deciban::Wording;
 use deciban::data::Kind;
 use deciban::engine::Run;

@@ -1,11 +1,9 @@
 //! Rows in memory for a model: the same however they come.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::Folder;
 use arrow_array::*;
-use common::Folder;
 use deciban::Error;
 use deciban::data::{Cells, Column, Kind, MISSING, Rows as Chosen, Schema, Tile, UNSEEN, View};
 use deciban::text::Reading;

@@ -1,11 +1,9 @@
 //! Standard input: this test runs itself again as a child with a pipe.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{Folder, dump, read, target};
+use crate::common::{Folder, dump, read, target};
 use deciban_data::{Files, Format, Options, peek_columns};
 
 /// What the child does with its standard input.
@@ -34,7 +32,7 @@ fn child() {
 
 fn run(task: &str, input: &[u8]) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--nocapture"])
+        .args(["standard_input::child", "--exact", "--nocapture"])
         .env(TASK, task)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,8 +1,6 @@
 //! Texts: words and their codes, vocabularies, folders, and the SMS spam collection.
 
-mod common;
-
-use common::{Folder, bare, dump, target};
+use crate::common::{Folder, bare, dump, target};
 use deciban::Wording;
 use deciban::data::{Batch, Cells, Kind, MISSING, Rows, Sparse, Tile, View};
 use deciban::engine::{Memory, Run};
@@ -162,7 +160,7 @@ fn all_rows(files: &Files) -> Vec<Vec<(u32, f64)>> {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn sms_spam_ten_fold() {
-    let path = common::data("sms-spam/SMSSpamCollection");
+    let path = crate::common::data("sms-spam/SMSSpamCollection");
     let accuracy = |tokeniser: Tokeniser, family: Multinomial| {
         // Found as a text, not told.
         let options = Options { tokeniser, kinds: Vec::new(), ..messages() };

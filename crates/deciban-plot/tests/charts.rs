@@ -1,8 +1,6 @@
 //! Every chart is drawn, whatever it is given.
 
-mod common;
-
-use common::{size_of_png, well_formed};
+use crate::common::{size_of_png, well_formed};
 use deciban_plot::Figure;
 use deciban_plot::chart::*;
 

@@ -1,8 +1,6 @@
 //! Figures of any content are well-formed SVG and PNG of the right size, and always the same.
 
-mod common;
-
-use common::{size_of_png, well_formed};
+use crate::common::{size_of_png, well_formed};
 use deciban_plot::{Anchor, Axis, Figure, Image, Theme};
 
 fn everything() -> Figure {

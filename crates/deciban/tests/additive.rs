@@ -1,9 +1,7 @@
 //! Additive models: against scikit-learn on hand-made indicator columns (`reference/additive.py`), laws, and rows
 //! that they have not seen.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::Error;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, UNSEEN};
 use deciban::engine::{Engine, Memory};
@@ -278,7 +276,7 @@ fn new_rows_are_told_nearly_as_well_as_can_be() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn digits_of_other_writers_are_told_better_than_by_lines() {
-    let (train, test) = (common::pendigits("tra"), common::pendigits("tes"));
+    let (train, test) = (crate::common::pendigits("tra"), crate::common::pendigits("tes"));
     let learner = Additive { weight_decay: Some(1.5), pairs: Some(60), ..Additive::default() };
     let model = learner.learn(&train.memory()).unwrap();
     let lines = Logistic::default().learn(&train.memory()).unwrap();

@@ -1,11 +1,9 @@
 //! The algebra of statistics files: parts added, in whatever order their classes come, equal the
 //! whole; a part added and removed again leaves nothing behind.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::Table;
+use crate::common::Table;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse};
 use deciban::engine::Memory;
 use deciban::evidence::Evidence;
@@ -84,7 +82,7 @@ fn added(learner: &Generative, parts: &[Table], folder: &Folder) -> Statistics {
 
 #[test]
 fn files_of_parts_add_up_to_the_whole() {
-    let (wine, wdbc) = (common::wine(), common::wdbc());
+    let (wine, wdbc) = (crate::common::wine(), crate::common::wdbc());
     let folder = Folder::new("parts");
     for table in [wine, wdbc] {
         let parts: Vec<Table> = (0..PARTS).map(|p| part(&table, p)).collect();
@@ -106,7 +104,7 @@ fn files_of_parts_add_up_to_the_whole() {
 
 #[test]
 fn a_part_added_and_removed_leaves_nothing() {
-    let (wine, wdbc) = (common::wine(), common::wdbc());
+    let (wine, wdbc) = (crate::common::wine(), crate::common::wdbc());
     let folder = Folder::new("removed");
     for table in [wine, wdbc] {
         let parts: Vec<Table> = (0..PARTS).map(|p| part(&table, p)).collect();
@@ -125,7 +123,7 @@ fn a_part_added_and_removed_leaves_nothing() {
 
 #[test]
 fn what_was_never_added_cannot_be_removed() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let learner = wine.learner(Gaussian::default());
     let few = learner.statistics(&wine.filter(|i| i % 3 == 0).memory()).unwrap();
     let before = learner.fit(&few).unwrap().evidence(&wine.batch()).unwrap();
@@ -142,7 +140,7 @@ fn what_was_never_added_cannot_be_removed() {
 /// Folds given with the rows stay theirs whoever reads them, so "auto" chooses alike.
 #[test]
 fn folds_add_up_too() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let family = Gaussian { shrinkage: Strength::Auto, pooling: Strength::Auto, ..Gaussian::default() };
     let learner = wine.learner(family).folds(5, 0);
     let folds: Vec<u32> = (0..178).map(|i| i * 7 % 5).collect();
@@ -164,7 +162,7 @@ fn folds_add_up_too() {
 
 #[test]
 fn a_saved_model_gives_the_same_bits() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let folder = Folder::new("models");
     let file = folder.0.join("wine.deciban");
     let bits = |evidence: Evidence| evidence.values().iter().map(|x| x.to_bits()).collect::<Vec<_>>();

@@ -1,9 +1,7 @@
 //! Calibrations against scikit-learn and SciPy (`reference/calibrate.py` made the values), in model files,
 //! and on data that no one tuned on.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
 use deciban::data::{Batch, Schema};
 use deciban::engine::Memory;
@@ -266,7 +264,7 @@ fn calibrate(model: Model, method: Method, rows: &Table) -> CalibratedModel {
 /// the rows to learn from, a third to calibrate, a third to see.
 #[test]
 fn calibration_on_tumours_brings_the_cost_near_its_minimum() {
-    let tumours = common::wdbc();
+    let tumours = crate::common::wdbc();
     let part = |k: usize| tumours.filter(|i| i % 3 == k);
     let (train, held_out, test) = (part(0), part(1), part(2));
     let naive = Gaussian { covariance: Structure::TiedDiagonal, ..Gaussian::default() };
@@ -301,7 +299,7 @@ fn calibration_on_tumours_brings_the_cost_near_its_minimum() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn calibration_on_digits_of_new_writers() {
-    let (known, test) = (common::pendigits("tra"), common::pendigits("tes"));
+    let (known, test) = (crate::common::pendigits("tra"), crate::common::pendigits("tes"));
     let (train, held_out) = (known.filter(|i| i < 5000), known.filter(|i| i >= 5000));
     let family =
         Gaussian { covariance: Structure::Diagonal, shrinkage: "0.05".parse().unwrap(), ..Gaussian::default() };
@@ -413,7 +411,7 @@ fn a_map_for_partial_rows_goes_from_nothing_to_the_whole() {
 /// learned on rows with as many gaps, and better than none.
 #[test]
 fn calibration_holds_for_rows_with_missing_cells() {
-    let tumours = common::wdbc();
+    let tumours = crate::common::wdbc();
     let part = |k: usize| tumours.filter(|i| i % 3 == k);
     let (train, held_out, test) = (part(0), part(1), part(2));
     for covariance in [Structure::Diagonal, Structure::TiedDiagonal] {

@@ -1,9 +1,7 @@
 //! "auto": the strength of regularisation that statistics of folds choose is the one with the
 //! largest likelihood of held-out rows, each scored by the model of the other folds.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::engine::Memory;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Gaussian, Strength, Structure};
@@ -69,7 +67,7 @@ fn auto(covariance: Structure, steps: &[Step]) -> Gaussian {
 
 #[test]
 fn shrinkage_maximises_the_likelihood_of_held_out_rows() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let chains: [&[Step]; 3] = [&[], &[Step::Standardise], &[Step::Standardise, Step::Pca(8)]];
     let mut choices = Vec::new();
     for steps in chains {
@@ -89,7 +87,7 @@ fn shrinkage_maximises_the_likelihood_of_held_out_rows() {
 
 #[test]
 fn pooling_and_shrinkage_together() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let pooled = Gaussian { pooling: Strength::Auto, ..auto(Structure::Full, &[Step::Standardise]) };
     let (_, pooling) = check(&wine, pooled.clone(), 3);
     assert_ne!(pooling, Strength::Fixed(0.0));
@@ -98,7 +96,7 @@ fn pooling_and_shrinkage_together() {
 
 #[test]
 fn singular_candidates_lose() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     // Ten rows a class for 13 columns: without shrinkage every fit is singular.
     let mut left = [10; 3];
     let mut few: Vec<bool> = Vec::new();

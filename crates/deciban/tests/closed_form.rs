@@ -1,9 +1,7 @@
 //! What can be worked out by hand: thresholds, densities, explicit forms, the ends of the scales
 //! of regularisation, integrals.
 
-mod common;
-
-use common::{Table, density, evidence_of};
+use crate::common::{Table, density, evidence_of};
 use deciban::data::Batch;
 use deciban::decision::Costs;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
@@ -80,7 +78,7 @@ fn difference(model: &GenerativeModel, table: &Table, scores: impl Fn(&[f64]) ->
 
 #[test]
 fn written_out_forms_give_the_posteriors_of_the_densities() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let chains: [&[Step]; 5] = [
         &[],
         &[Step::Standardise],
@@ -154,7 +152,7 @@ fn assert_close(found: &Matrix, expected: &Matrix, what: &str) {
 
 #[test]
 fn structures_and_shrinkage_are_averages_of_the_covariance() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let d = wine.width();
     let own: Vec<Matrix> = (0..3).map(|class| covariance(&wine, class)).collect();
     let shares: Vec<f64> = (0..3).map(|c| wine.labels.iter().filter(|&&l| l == c).count() as f64 / 178.0).collect();
@@ -183,7 +181,7 @@ fn structures_and_shrinkage_are_averages_of_the_covariance() {
 
 #[test]
 fn pooling_all_the_way_is_tying() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let pairs = [
         (Structure::Full, Structure::Tied),
         (Structure::Diagonal, Structure::TiedDiagonal),
@@ -249,7 +247,7 @@ fn densities_of_one_column_integrate_to_one() {
 
 #[test]
 fn gaussianised_densities_integrate_to_one() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let table = wine.select(&[9]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let learner = table.learner(Gaussian { estimator, ..Gaussian::default() }).gaussianise(true);

@@ -2,14 +2,12 @@
 //! names the file. Files whose content was changed and whose checksum fits are refused, or load to
 //! something that scores; nothing panics. Files of layout 1 still load.
 
-mod common;
-
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use common::Table;
+use crate::common::Table;
 use deciban::calibrate::{CalibratedModel, Calibrator, Method};
 use deciban::data::Batch;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};

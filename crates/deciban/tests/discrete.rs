@@ -1,7 +1,5 @@
 //! Families of categories on real data, and as bytes.
 
-mod common;
-
 use deciban::data::{Batch, Cells, Column, Kind, MISSING, Rows, Schema, Tile};
 use deciban::engine::{Memory, Run};
 use deciban::family::categorical::Categorical;
@@ -25,7 +23,7 @@ struct Categories {
 
 /// e is edible, p poisonous; `?` is a missing cell.
 fn mushroom() -> Categories {
-    let text = std::fs::read_to_string(common::shared("data/mushroom/agaricus-lepiota.data")).unwrap();
+    let text = std::fs::read_to_string(crate::common::shared("data/mushroom/agaricus-lepiota.data")).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().filter(|l| !l.is_empty()).map(|l| l.split(',').collect()).collect();
     assert_eq!(rows.len(), 8124);
     let column = |j: usize| {

@@ -1,9 +1,7 @@
 //! Figures against scikit-learn (`reference/evaluate.py` made the values), and probabilities of error
 //! against closed forms.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::decision::Costs;
 use deciban::evaluate::{Application, Evaluation, Reliability, Trials};
 use deciban::evidence::Evidence;

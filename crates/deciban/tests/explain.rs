@@ -1,8 +1,6 @@
 //! Ledgers add up to the posterior log-odds for every family and model, and say what the formulas say.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::calibrate::{Affine, CalibratedModel, Calibration, Calibrator, Method};
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, UNSEEN};
 use deciban::engine::Memory;
@@ -138,7 +136,7 @@ impl Mixed {
 
 #[test]
 fn gaussians_of_every_structure_estimator_and_projection() {
-    let wine = common::wine().select(&[0, 2, 4, 6, 9]);
+    let wine = crate::common::wine().select(&[0, 2, 4, 6, 9]);
     let rows = wine.filter(|i| i % 7 == 0);
     for (_, covariance) in Structure::FREE {
         for estimator in [Estimator::Ml, Estimator::Bayes] {
@@ -153,7 +151,7 @@ fn gaussians_of_every_structure_estimator_and_projection() {
                     let n = wine.rows() as f64;
                     let mean: Vec<f64> =
                         (0..5).map(|j| (0..wine.rows()).map(|i| wine.row(i)[j]).sum::<f64>() / n).collect();
-                    let centre = common::evidence_of(&model, &mean);
+                    let centre = crate::common::evidence_of(&model, &mean);
                     for explanation in &explained {
                         for (a, b) in explanation.entries[0].evidence.iter().zip(centre.row(0)) {
                             assert!((a - b).abs() < 1e-8 * (1.0 + b.abs()), "{what}: {a} for {b}");
@@ -171,7 +169,7 @@ fn two_correlated_columns_by_hand() {
     let columns = &table.schema.columns()[..2];
     let model = table.learn(vec![Block::new(vec![0, 1], columns, AnyFamily::Gaussian(Gaussian::default()))]);
     let Model::Generative(fitted) = &model else { unreachable!() };
-    let density = common::density(fitted);
+    let density = crate::common::density(fitted);
     let batch = table.batch();
     let (file, average) =
         (explain(&model, &batch, Order::File).unwrap(), explain(&model, &batch, Order::Average).unwrap());
@@ -200,7 +198,7 @@ fn two_correlated_columns_by_hand() {
 
 #[test]
 fn many_correlated_columns_are_sampled_and_still_add_up() {
-    let cancer = common::wdbc();
+    let cancer = crate::common::wdbc();
     let model = Model::Generative(cancer.select(&(0..15).collect::<Vec<_>>()).fit(Gaussian::default()));
     let rows = cancer.select(&(0..15).collect::<Vec<_>>()).filter(|i| i % 200 == 0);
     let first = adds_up(&model, &rows.batch(), "fifteen columns");

@@ -1,9 +1,7 @@
 //! Fused models: their evidence, their ledgers and their files; how a comparison makes them, and what its figures
 //! promise for rows that nobody has seen.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::calibrate::{Affine, CalibratedModel, Calibration, Calibrator};
 use deciban::explain::{Order, explain};
 use deciban::family::gaussian::{Gaussian, Structure};

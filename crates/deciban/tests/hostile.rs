@@ -1,8 +1,6 @@
 //! Hostile input: each works, or gives an error that names class, column, row and remedy.
 
-mod common;
-
-use common::{Table, evidence_of};
+use crate::common::{Table, evidence_of};
 use deciban::data::{Batch, Schema};
 use deciban::engine::Memory;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
@@ -301,18 +299,19 @@ fn missing_cells_at_the_fit() {
     for covariance in [Structure::Full, Structure::Tied] {
         let (gap, whole) = (table.fit(gaussian(covariance)), Table::of(&rows(50)).fit(gaussian(covariance)));
         assert!(gap.convergence().is_some_and(|found| found.converged) && whole.convergence().is_none());
-        let (gap, whole) = (common::density(&gap), common::density(&whole));
+        let (gap, whole) = (crate::common::density(&gap), crate::common::density(&whole));
         let [a, b] = [gap, whole].map(|density| density.covariance(0)[(2, 2)]);
         assert!(a != b && (a - b).abs() < 0.2 * b, "{a} {b}");
     }
     let stepped = Gaussian { steps: vec![Step::Pca(2)], ..gaussian(Structure::Diagonal) };
-    assert_eq!(common::density(&table.fit(stepped)).mean(0).len(), 2);
+    assert_eq!(crate::common::density(&table.fit(stepped)).mean(0).len(), 2);
     // Column by column a gap costs one cell: the other columns' parameters are those of all rows.
     let whole = Table::of(&rows(50)).fit(gaussian(Structure::Diagonal));
     let gap = table.fit(gaussian(Structure::Diagonal));
     let rest = Table::of(&rows(50)).filter(|i| i != 30).fit(gaussian(Structure::Diagonal));
     let class = 0;
-    let (gap, whole, rest) = (common::density(&gap), common::density(&whole), common::density(&rest));
+    let (gap, whole, rest) =
+        (crate::common::density(&gap), crate::common::density(&whole), crate::common::density(&rest));
     (0..2).for_each(|j| assert!((gap.mean(class)[j] - whole.mean(class)[j]).abs() < 1e-15));
     assert!((gap.mean(class)[2] - rest.mean(class)[2]).abs() < 1e-14);
     assert!((gap.covariance(class)[(2, 2)] - rest.covariance(class)[(2, 2)]).abs() < 1e-14);

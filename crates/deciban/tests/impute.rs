@@ -1,7 +1,5 @@
 //! Missing cells that a model fills, and what measuring them is worth: closed forms and laws.
 
-mod common;
-
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Value};
 use deciban::decision::Costs;
 use deciban::engine::Memory;
@@ -34,7 +32,7 @@ fn conditional_mean(mean: &[f64], covariance: &Matrix, row: &[f64]) -> Vec<f64> 
 
 #[test]
 fn gaussians_fill_by_the_mixture_of_conditional_means() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for (covariance, steps) in [
         (Structure::Full, vec![]),
         (Structure::Tied, vec![Step::Standardise]),
@@ -43,7 +41,7 @@ fn gaussians_fill_by_the_mixture_of_conditional_means() {
     ] {
         let fitted = wine.fit(Gaussian { covariance, steps: steps.clone(), ..Gaussian::default() });
         // Means and covariances in the units of the data: standardised columns differ by a scale and an offset.
-        let density = common::density(&fitted);
+        let density = crate::common::density(&fitted);
         let units = |j: usize| density.chain().first().map_or((0.0, 1.0), |linear| linear.column(j));
         let mean = |k: usize| -> Vec<f64> { (0..13).map(|j| density.mean(k)[j] / units(j).1 + units(j).0).collect() };
         let spread = |k: usize| {
@@ -88,10 +86,10 @@ fn moments_of_draws(model: &Model, row: &[f64], class: Option<u32>, draws: usize
 
 #[test]
 fn draws_of_a_gaussian_have_its_conditional_moments() {
-    let wine = common::wine().select(&[0, 1, 2, 3]);
+    let wine = crate::common::wine().select(&[0, 1, 2, 3]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let fitted = wine.fit(Gaussian { estimator, ..Gaussian::default() });
-        let density = common::density(&fitted).clone();
+        let density = crate::common::density(&fitted).clone();
         let row = [14.0, f64::NAN, f64::NAN, 20.0];
         let n = 40_000;
         let (mean, spread) = moments_of_draws(&Model::Generative(fitted), &row, Some(0), n);
@@ -130,7 +128,7 @@ fn draws_of_a_gaussian_have_its_conditional_moments() {
 
 #[test]
 fn what_a_row_gets_depends_on_its_place_alone() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let model = Model::Generative(wine.fit(Gaussian::default()));
     let mut values = wine.values.clone();
     values.iter_mut().step_by(5).for_each(|x| *x = f64::NAN);
@@ -263,7 +261,7 @@ fn every_family_of_numbers_fills_by_its_mean_and_draws_about_it() {
 
 #[test]
 fn numbers_that_were_mapped_or_cut_come_back_in_their_units() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let schema = wine.schema();
     let asked = [f64::NAN; 13];
     let rows = Batch::new(1).row_major(&asked[..], 13).unwrap().classes(&[1]).unwrap();
@@ -290,7 +288,7 @@ fn numbers_that_were_mapped_or_cut_come_back_in_their_units() {
 
 #[test]
 fn the_mean_of_a_gaussianised_number_is_that_of_its_draws() {
-    let wine = common::wine().select(&[0, 1, 2]);
+    let wine = crate::common::wine().select(&[0, 1, 2]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let learner = wine.learner(Gaussian { estimator, ..Gaussian::default() }).gaussianise(true);
         let model = Model::Generative(learner.learn(&wine.memory()).unwrap());
@@ -305,7 +303,7 @@ fn the_mean_of_a_gaussianised_number_is_that_of_its_draws() {
 
 #[test]
 fn models_that_know_classes_alone_say_so() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let model = deciban::learn::LeastSquares.learn(&wine.memory()).unwrap();
     let error = impute(&Model::from(model), &wine.batch(), &Prior::uniform(3), How::Mean).unwrap_err().to_string();
     assert!(error.contains("fit a generative one"), "{error}");
@@ -370,7 +368,7 @@ fn the_worth_of_a_number_is_the_integral() {
 
 #[test]
 fn worth_is_never_negative_and_bins_are_exact() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let schema = wine.schema();
     let all = AnyFamily::named("histogram").unwrap();
     let histograms = Generative::of_blocks(vec![Block::new((0..13).collect(), schema.columns(), all)]);

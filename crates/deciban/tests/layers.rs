@@ -1,4 +1,5 @@
-//! The modules of the library form layers: each uses only those that stand before it in `lib.rs`.
+//! The modules of the library form layers: each uses only those that stand before it in `lib.rs`. And every file
+//! of tests is part of its crate's test program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,4 +78,24 @@ fn modules_use_only_those_before_them() {
         back, still,
         "a module uses one that stands behind it in lib.rs, or the list of those that do is too long"
     );
+}
+
+/// A file that the list in `tests/all.rs` does not name would never run.
+#[test]
+fn every_file_of_tests_is_in_the_list_of_its_program() {
+    let crates = source().join("../..");
+    let folders = fs::read_dir(crates).expect("the crates").map(|entry| entry.expect("a crate").path().join("tests"));
+    let mut lists = 0;
+    for folder in folders.filter(|folder| folder.join("all.rs").exists()) {
+        let list = fs::read_to_string(folder.join("all.rs")).expect("a list");
+        for entry in fs::read_dir(&folder).expect("a folder of tests") {
+            let name = entry.expect("an entry of a folder").file_name().into_string().expect("a name in UTF-8");
+            if let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "all") {
+                let line = format!("\nmod {module};\n");
+                assert!(list.contains(&line), "{} is not in the list in all.rs", folder.join(&name).display());
+            }
+        }
+        lists += 1;
+    }
+    assert_eq!(lists, 5);
 }

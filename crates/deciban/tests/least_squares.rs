@@ -1,8 +1,6 @@
 //! Least squares on an indicator matrix against numpy (`reference/least_squares.py`), LDA and laws.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::engine::Memory;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::learn::{Classifier, Learner, LeastSquares, LeastSquaresModel, Model};
@@ -16,7 +14,7 @@ fn learn(table: &Table) -> LeastSquaresModel {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn weights_equal_those_of_numpy() {
-    let iris = common::iris();
+    let iris = crate::common::iris();
     let reference: Value = serde_json::from_str(include_str!("reference/least_squares.json")).unwrap();
     let weights: Vec<f64> = (0..150).map(|i| f64::from(1 + i % 4)).collect();
     let weighted = Memory::new(iris.schema(), iris.batch().weights(&weights).unwrap()).unwrap();
@@ -33,9 +31,9 @@ fn weights_equal_those_of_numpy() {
 
 #[test]
 fn two_classes_have_the_direction_of_lda() {
-    let cancer = common::wdbc().select(&[0, 1, 4, 8, 20]);
+    let cancer = crate::common::wdbc().select(&[0, 1, 4, 8, 20]);
     let tied = Gaussian { covariance: Structure::Tied, ..Gaussian::default() };
-    let lda = common::density(&cancer.fit(tied)).linear().unwrap();
+    let lda = crate::common::density(&cancer.fit(tied)).linear().unwrap();
     let scores = learn(&cancer).scores();
     let ratio = |j: usize| scores[1].w[j] / (lda[1].w[j] - lda[0].w[j]);
     for j in 1..5 {
@@ -44,7 +42,7 @@ fn two_classes_have_the_direction_of_lda() {
     // The factor in closed form: c/(1 + cD²), c = π₀π₁, D² the squared distance of the means.
     let model = cancer.fit(Gaussian { covariance: Structure::Tied, ..Gaussian::default() });
     let p = model.empirical().probabilities();
-    let means: Vec<&[f64]> = (0..2).map(|k| common::density(&model).mean(k)).collect();
+    let means: Vec<&[f64]> = (0..2).map(|k| crate::common::density(&model).mean(k)).collect();
     let distance: f64 = (0..5).map(|j| (lda[1].w[j] - lda[0].w[j]) * (means[1][j] - means[0][j])).sum();
     let c = p[0] * p[1];
     assert!((ratio(0) / (c / (1.0 + c * distance)) - 1.0).abs() < 1e-9);
@@ -80,7 +78,7 @@ fn the_class_in_the_middle_is_masked() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn the_posterior_is_the_scores_where_they_are_one() {
-    for table in [in_a_row(), common::iris(), common::wine()] {
+    for table in [in_a_row(), crate::common::iris(), crate::common::wine()] {
         let model = learn(&table);
         let classes = table.classes.len();
         let least = 1.0 / (table.rows() + classes) as f64;

@@ -1,7 +1,5 @@
 //! A generative model whose evidence is linear has the posteriors of the softmax it is written out as.
 
-mod common;
-
 use deciban::data::{Batch, Column, Kind, Schema};
 use deciban::engine::Memory;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
@@ -26,10 +24,13 @@ fn log_softmax(form: &LogLinear, model: &GenerativeModel, phi: &[f64]) -> Vec<f6
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn a_tied_gaussian_is_a_softmax() {
-    let iris = common::iris();
+    let iris = crate::common::iris();
     let two = iris.filter(|i| i >= 50);
-    let two =
-        common::Table { labels: two.labels.iter().map(|l| l - 1).collect(), classes: two.classes[1..].to_vec(), ..two };
+    let two = crate::common::Table {
+        labels: two.labels.iter().map(|l| l - 1).collect(),
+        classes: two.classes[1..].to_vec(),
+        ..two
+    };
     for table in [iris, two] {
         for covariance in [Structure::Tied, Structure::TiedDiagonal, Structure::TiedSpherical] {
             for steps in [vec![], vec![Step::Standardise, Step::Pca(3)], vec![Step::Lda(1)]] {
@@ -92,7 +93,7 @@ fn discrete_families_are_softmax_models() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn what_is_not_linear_is_refused() {
-    let iris = common::iris();
+    let iris = crate::common::iris();
     let full = iris.fit(Gaussian::default()).log_linear().unwrap_err().to_string();
     assert!(full.contains("give covariance=tied"), "{full}");
     let student = Gaussian { covariance: Structure::Tied, estimator: Estimator::Bayes, ..Gaussian::default() };

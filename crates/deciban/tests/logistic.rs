@@ -1,9 +1,7 @@
 //! Logistic, softmax, probit and complementary log-log regression against scikit-learn and statsmodels
 //! (`reference/logistic.py`), closed forms and laws.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, Tile};
 use deciban::engine::{Engine, Memory};
 use deciban::evidence::Evidence;
@@ -42,7 +40,7 @@ fn weights(model: &LogisticModel) -> Vec<f64> {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn coefficients_equal_those_of_scikit_learn() {
-    let (cancer, iris) = (common::wdbc(), common::iris());
+    let (cancer, iris) = (crate::common::wdbc(), crate::common::iris());
     for (name, table) in [("wdbc", &cancer), ("iris", &iris)] {
         for expected in reference()[name].as_array().unwrap() {
             let decay = 1.0 / expected["C"].as_f64().unwrap();
@@ -69,7 +67,7 @@ fn coefficients_equal_those_of_scikit_learn() {
 
 #[test]
 fn errors_of_the_weights_equal_those_of_statsmodels() {
-    let table = common::wdbc().select(&[1, 4, 8]);
+    let table = crate::common::wdbc().select(&[1, 4, 8]);
     let reference = reference();
     for (name, link) in [("logit", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)] {
         let model = learn(&Logistic { link, ..Logistic { standardise: true, ..plain(0.0) } }, &table);
@@ -89,7 +87,7 @@ fn errors_of_the_weights_equal_those_of_statsmodels() {
 
 #[test]
 fn tests_and_intervals_equal_those_of_statsmodels() {
-    let table = common::wdbc().select(&[1, 4, 8]);
+    let table = crate::common::wdbc().select(&[1, 4, 8]);
     let reference = &reference()["logit"];
     let model = learn(&Logistic { standardise: true, ..plain(0.0) }, &table);
     let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{a} for {b}");
@@ -113,7 +111,7 @@ fn tests_and_intervals_equal_those_of_statsmodels() {
 
 #[test]
 fn softmax_errors_equal_those_of_statsmodels() {
-    let table = common::wine().select(&[2, 4]);
+    let table = crate::common::wine().select(&[2, 4]);
     let model = learn(&Logistic { standardise: true, ..plain(0.0) }, &table);
     let reference = &reference()["mnlogit"];
     let (params, errors) = (numbers(&reference["params"]), numbers(&reference["errors"]));
@@ -154,7 +152,7 @@ fn check_summary(model: &LogisticModel, expected: &Value) {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn sparse_text_equals_scikit_learn() {
-    let path = common::shared("data/sms-spam/SMSSpamCollection");
+    let path = crate::common::shared("data/sms-spam/SMSSpamCollection");
     let expected = &reference()["sms"];
     let text = std::fs::read_to_string(path).unwrap().to_ascii_lowercase();
     let rows: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
@@ -476,7 +474,7 @@ fn without_an_intercept_a_constant_column_takes_its_part() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn a_start_at_the_optimum_is_the_end() {
-    let table = common::iris();
+    let table = crate::common::iris();
     for standardise in [false, true] {
         let learner = Logistic { standardise, tolerance: 1e-9, ..plain(0.5) };
         let cold = learn(&learner, &table);

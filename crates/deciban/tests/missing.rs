@@ -1,9 +1,7 @@
 //! A missing cell is integrated out: a row is scored by the density of the cells it has. For
 //! structures whose marginals are fits of the marginal data, that is the model of those columns.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::data::Batch;
 use deciban::evidence::Evidence;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
@@ -29,7 +27,7 @@ fn assert_same(a: &Evidence, b: &Evidence, tolerance: f64, what: &str) {
 
 #[test]
 fn the_marginal_of_the_fit_is_the_fit_of_the_marginal() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     // With ν₀ = d + 2 the Student's degrees of freedom, ν − d + 1, do not depend on d: its
     // marginals are fits of the marginal too.
     let estimators = [Estimator::Ml, Estimator::Unbiased, Estimator::Bayes];
@@ -56,7 +54,7 @@ fn the_marginal_of_the_fit_is_the_fit_of_the_marginal() {
 
 #[test]
 fn a_gaussianised_row_is_marginalised_alike() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for covariance in [Structure::Full, Structure::Diagonal] {
         let fit = |table: &Table| {
             let family = Gaussian { covariance, ..Gaussian::default() };
@@ -74,12 +72,12 @@ fn a_gaussianised_row_is_marginalised_alike() {
 
 #[test]
 fn spherical_marginals_keep_the_variance_of_all_columns() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let model = wine.fit(Gaussian { covariance: Structure::Spherical, ..Gaussian::default() });
     let evidence = without(&model, &wine, &[12]);
-    let variance = common::density(&model).covariance(0)[(0, 0)];
+    let variance = crate::common::density(&model).covariance(0)[(0, 0)];
     for i in [0, 60, 177] {
-        let mean = common::density(&model).mean(0);
+        let mean = crate::common::density(&model).mean(0);
         let q: f64 = (0..12).map(|j| (wine.row(i)[j] - mean[j]).powi(2)).sum();
         let expected = -6.0 * (std::f64::consts::TAU * variance).ln() - 0.5 * q / variance;
         assert!((evidence.row(i)[0] - expected).abs() < 1e-10, "{} is not {expected}", evidence.row(i)[0]);
@@ -88,7 +86,7 @@ fn spherical_marginals_keep_the_variance_of_all_columns() {
 
 #[test]
 fn a_row_scores_alike_alone_and_among_others_with_and_without_gaps() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let chains: [&[Step]; 3] = [&[], &[Step::Standardise], &[Step::Standardise, Step::Pca(5)]];
     for (covariance, steps) in Structure::FREE.iter().flat_map(|s| chains.map(|steps| (s.1, steps.to_vec()))) {
         let what = format!("{covariance:?} {steps:?}");
@@ -116,7 +114,7 @@ fn a_row_scores_alike_alone_and_among_others_with_and_without_gaps() {
 
 #[test]
 fn a_row_without_cells_leaves_the_prior() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let prior = Prior::new(&[0.2, 0.3, 0.5]).unwrap();
     for covariance in Structure::FREE.map(|s| s.1) {
         for estimator in [Estimator::Ml, Estimator::Bayes] {
@@ -131,7 +129,7 @@ fn a_row_without_cells_leaves_the_prior() {
 
 #[test]
 fn a_student_density_after_a_projection_needs_every_cell() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for step in [Step::Pca(3), Step::Lda(2)] {
         let (estimator, steps) = (Estimator::Bayes, vec![Step::Standardise, step]);
         let model = wine.fit(Gaussian { estimator, steps, ..Gaussian::default() });

@@ -2,8 +2,6 @@
 //! ComplementNB (`reference/naive_bayes.py` made the values, and says what they are): three data sets,
 //! pseudo-counts of 0, ½ and 1, weights, and statistics merged from increments.
 
-mod common;
-
 use std::collections::HashMap;
 
 use deciban::data::{Batch, Column, Kind, Schema, Sparse};
@@ -40,7 +38,7 @@ fn coded(cells: impl Iterator<Item = String> + Clone) -> (Vec<String>, Vec<u32>)
 }
 
 fn mushroom() -> Data {
-    let text = std::fs::read_to_string(common::shared("data/mushroom/agaricus-lepiota.data")).unwrap();
+    let text = std::fs::read_to_string(crate::common::shared("data/mushroom/agaricus-lepiota.data")).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().filter(|l| !l.is_empty()).map(|l| l.split(',').collect()).collect();
     let column = |j: usize| coded(rows.iter().map(move |row| row[j].to_string()));
     let (classes, labels) = column(0);
@@ -57,7 +55,7 @@ fn mushroom() -> Data {
 }
 
 fn optdigits() -> Data {
-    let text = std::fs::read_to_string(common::shared("data/optdigits/optdigits.tra")).unwrap();
+    let text = std::fs::read_to_string(crate::common::shared("data/optdigits/optdigits.tra")).unwrap();
     let rows: Vec<Vec<u32>> =
         text.lines().map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
     let (classes, labels) = coded(rows.iter().map(|row| row[64].to_string()));
@@ -68,7 +66,7 @@ fn optdigits() -> Data {
 }
 
 fn sms() -> Data {
-    let text = std::fs::read_to_string(common::shared("data/sms-spam/SMSSpamCollection")).unwrap();
+    let text = std::fs::read_to_string(crate::common::shared("data/sms-spam/SMSSpamCollection")).unwrap();
     let rows: Vec<(&str, String)> =
         text.lines().filter_map(|l| l.split_once('\t')).map(|(c, t)| (c, t.to_ascii_lowercase())).collect();
     let words = |text: &str| -> Vec<String> {

@@ -2,8 +2,6 @@
 //! Datasets. The log relative error (LRE), −log₁₀(|x − c|/|c|), counts the digits that are right;
 //! 15 is the most that doubles and certified values allow to tell.
 
-mod common;
-
 use deciban::data::Tile;
 use deciban::statistic::{ColumnMoments, Moments, Statistic};
 
@@ -54,7 +52,7 @@ fn required(name: &str) -> f64 {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn moments_have_the_certified_digits() {
-    let certified = common::shared("data/nist-strd/certified.csv");
+    let certified = crate::common::shared("data/nist-strd/certified.csv");
     let mut sets = 0;
     println!("{:10} {:16} {:>6} {:>6}", "set", "way", "mean", "sd");
     for line in std::fs::read_to_string(&certified).unwrap().lines().skip(1) {

@@ -1,8 +1,6 @@
 //! Noisy-OR against scipy's bounded optimiser (`reference/noisy_or.py`), closed forms and laws.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::data::Batch;
 use deciban::engine::Memory;
 use deciban::learn::{Classifier, Learner, Method, Model, NoisyOr, NoisyOrModel};

@@ -154,7 +154,7 @@ fn standard_output_goes_on_where_it_is() {
     fs::write(&path, "before\n").unwrap();
     let file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "--nocapture", "standard_output_of_a_child"]).env("DECIBAN_TEST_STDOUT", "1");
+    child.args(["--exact", "--nocapture", "output::standard_output_of_a_child"]).env("DECIBAN_TEST_STDOUT", "1");
     let output = child.stdout(file).output().unwrap();
     assert!(output.status.success());
     let text = fs::read_to_string(&path).unwrap();
@@ -219,7 +219,7 @@ fn pending_files_of_a_child() {
 fn pending_files_can_be_removed_from_outside() {
     let folder = folder();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "pending_files_of_a_child"]).env("DECIBAN_TEST_PENDING", folder.path().join("a"));
+    child.args(["--exact", "output::pending_files_of_a_child"]).env("DECIBAN_TEST_PENDING", folder.path().join("a"));
     assert!(child.output().unwrap().status.success());
     assert!(names(folder.path()).is_empty());
 }

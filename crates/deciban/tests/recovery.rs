@@ -1,11 +1,9 @@
 //! Recovery: rows sampled from a model give that model back, to within the error of sampling, and
 //! are as probable as its entropy says. Bounds are five standard errors, seeds are fixed.
 
-mod common;
-
 use std::f64::consts::{PI, TAU};
 
-use common::{Table, density};
+use crate::common::{Table, density};
 use deciban::data::Batch;
 use deciban::data::Value;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
@@ -85,7 +83,7 @@ fn parameters(covariance: Structure, classes: f64, d: f64) -> f64 {
 
 #[test]
 fn every_structure_comes_back() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for (name, covariance) in Structure::FREE {
         let model = wine.fit(gaussian(covariance));
         let rows = sample(&model, 1);
@@ -139,7 +137,7 @@ fn assert_posteriors_agree(a: &GenerativeModel, b: &GenerativeModel, rows: &Tabl
 
 #[test]
 fn standardised_models_sample_in_the_units_of_the_file() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for (name, covariance) in Structure::FREE.into_iter().filter(|(_, s)| !s.is_spherical()) {
         // Standardising changes neither density: the plain model says what must come out.
         let plain = wine.fit(gaussian(covariance));
@@ -159,7 +157,7 @@ fn standardised_models_sample_in_the_units_of_the_file() {
 
 #[test]
 fn projected_models_sample_in_their_subspace() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     for steps in [vec![Step::Standardise, Step::Pca(4)], vec![Step::Standardise, Step::Lda(2)]] {
         let model = wine.fit(Gaussian { steps: steps.clone(), ..Gaussian::default() });
         let rows = sample(&model, 3);
@@ -194,7 +192,7 @@ fn student_entropy(nu: f64, d: f64) -> (f64, f64) {
 
 /// Few rows, so that the tails are heavy: eight of each class, three columns.
 fn few() -> Table {
-    let wine = common::wine().select(&[0, 6, 9]);
+    let wine = crate::common::wine().select(&[0, 6, 9]);
     let mut left = [8; 3];
     let mut chosen = Vec::new();
     for &label in &wine.labels {
@@ -242,7 +240,7 @@ fn student_densities_come_back() {
 
 #[test]
 fn gaussianised_models_sample_what_they_say() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let colour = wine.select(&[9]);
     for estimator in [Estimator::Ml, Estimator::Bayes] {
         let family = Gaussian { estimator, ..Gaussian::default() };
@@ -281,7 +279,7 @@ fn gaussianised_models_sample_what_they_say() {
 
 #[test]
 fn gaussianised_models_come_back() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let fit =
         |table: &Table| table.learner(gaussian(Structure::Full)).gaussianise(true).learn(&table.memory()).unwrap();
     let model = fit(&wine);

@@ -1,8 +1,6 @@
 //! Gaussian classifiers against scikit-learn and SciPy; `reference/gaussian.py` made the values.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use deciban::learn::Classifier;
 use serde_json::Value;
@@ -23,10 +21,10 @@ fn structure(name: &str) -> Structure {
 /// What a case was fitted on and what it scored.
 fn data(name: &str) -> (Table, Table) {
     match name {
-        "iris" => (common::iris(), common::iris()),
-        "wine13" => (common::wine(), common::wine()),
-        "wdbc" => (common::wdbc(), common::wdbc()),
-        "pendigits" => (common::pendigits("tra"), common::pendigits("tes")),
+        "iris" => (crate::common::iris(), crate::common::iris()),
+        "wine13" => (crate::common::wine(), crate::common::wine()),
+        "wdbc" => (crate::common::wdbc(), crate::common::wdbc()),
+        "pendigits" => (crate::common::pendigits("tra"), crate::common::pendigits("tes")),
         other => panic!("there is no data named {other}"),
     }
 }
@@ -76,7 +74,7 @@ fn posteriors_agree_with_scikit_learn() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn a_class_without_variance_is_named() {
-    let digits = common::pendigits("tra");
+    let digits = crate::common::pendigits("tra");
     for covariance in [Structure::Full, Structure::Diagonal] {
         let error = digits.try_fit(Gaussian { covariance, ..Gaussian::default() }).unwrap_err().to_string();
         assert!(error.contains("class `4`") && error.contains("do not vary: `c16`;"), "{error}");
@@ -102,7 +100,7 @@ fn family(name: &str) -> Gaussian {
 
 #[test]
 fn log_densities_agree_with_scipy() {
-    let wine = common::wine();
+    let wine = crate::common::wine();
     let reference = reference();
     let cases = reference["log_densities"].as_array().unwrap();
     assert_eq!(cases.len(), 13);
@@ -126,7 +124,7 @@ fn log_densities_agree_with_scipy() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn training_errors_on_iris() {
-    let iris = common::iris();
+    let iris = crate::common::iris();
     for (covariance, errors) in [(Structure::Tied, 3), (Structure::Full, 3), (Structure::Diagonal, 6)] {
         let model = iris.fit(Gaussian { covariance, estimator: Estimator::Unbiased, ..Gaussian::default() });
         assert_eq!(training_errors(&model, &iris), errors, "{covariance:?}");

@@ -1,9 +1,7 @@
 //! Cross-validation from one pass of statistics gives what refitting and scoring fold by fold gives,
 //! and leave-one-out what refitting without each row gives.
 
-mod common;
-
-use common::Table;
+use crate::common::Table;
 use deciban::calibrate::Calibrator;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema};
 use deciban::engine::{Engine, Memory};
@@ -360,7 +358,7 @@ fn leave_one_out_equals_refits_without_each_row() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs the data sets in ../shared")]
 fn leave_one_out_of_iris() {
-    let iris = common::iris();
+    let iris = crate::common::iris();
     let candidate = |name: &str, covariance| {
         let family = Gaussian { covariance, estimator: Estimator::Unbiased, ..Gaussian::default() };
         Candidate::generative(name, iris.learner(family))

@@ -1,0 +1,5 @@
+//! The integration tests of the use layer. Each file beside this one is a module here, so that they link one program.
+
+mod page;
+mod passes;
+mod requests;

@@ -1,0 +1,36 @@
+//! The integration tests of the library. Each file beside this one is a module here, so that they link one program.
+
+mod additive;
+mod algebra;
+mod calibrate;
+mod categories;
+mod choose;
+mod closed_form;
+mod common;
+mod damage;
+mod discrete;
+mod em;
+mod evaluate;
+mod explain;
+mod exponential;
+mod fuse;
+mod glasso;
+mod hostile;
+mod impute;
+mod laws;
+mod layers;
+mod least_squares;
+mod log_linear;
+mod logistic;
+mod low_rank;
+mod missing;
+mod multinomial;
+mod naive_bayes;
+mod nist;
+mod noisy_or;
+mod output;
+mod projected;
+mod proportions;
+mod recovery;
+mod reference;
+mod select;
