@@ -2,8 +2,9 @@
 
 use crate::common::{Folder, close, numbers, shared, texts, wine};
 use deciban::data::Kind;
-use deciban::learn::Model;
-use deciban::select::{CrossValidation, Folds, grid};
+use deciban::folds::Folds;
+use deciban::model::Model;
+use deciban::select::{CrossValidation, grid};
 use deciban_data::{Files, Options, Target};
 use deciban_tasks::{Evaluating, Input, evaluate};
 use serde_json::Value;
@@ -401,7 +402,7 @@ fn every_name_is_what_fit_takes() {
         };
         let mut files = Files::open(&[path], options).unwrap();
         let rows = files.settle().unwrap().rows;
-        let mut candidates = grid::candidates(&files, &[], grid::Effort::Normal, rows).unwrap();
+        let mut candidates = grid::candidates(&files, &[], deciban::learn::Effort::Normal, rows).unwrap();
         assert!(grid::settle(&mut candidates, &files, (4, 3)).unwrap().is_empty());
         let folds = Folds::stratified(&files, 4, 3).unwrap();
         let mut comparison = CrossValidation::new(folds).calibrated(2).run(&files, &candidates).unwrap();

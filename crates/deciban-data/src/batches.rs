@@ -276,7 +276,7 @@ mod tests {
         let learner = Generative::gaussian(files.columns(), Gaussian::default()).unwrap();
         let model = learner.learn(files).unwrap();
         assert_eq!(model.schema().classes(), ["c", "a", "b"]);
-        deciban::learn::Model::Generative(model).to_bytes().unwrap()
+        deciban::model::Model::Generative(model).to_bytes().unwrap()
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn resolve(model: &Model, application: &str) -> PyResult<(Vec<f64>, Vec<Vec<
 #[pyfunction]
 pub fn description(model: &Model) -> (String, String, f64) {
     let model = model.inner();
-    (describe::in_short(model), describe::Description::new(model).text(), describe::rows(model))
+    (describe::in_short(model), describe::Description::new(model).text(), model.learned_from())
 }
 
 /// Row, class, other class, their posteriors, prior, features (name, value, decibans), missing columns, total, text.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use deciban::data::Schema;
 use deciban::engine::{Memory, Watch};
-use deciban::learn::Classifier;
-use deciban::select::grid::Effort;
+use deciban::learn::{Classifier, Effort};
 use deciban::{Result, Wording};
 use deciban_data::{Files, Options, Target};
 use deciban_tasks::comparison::{Compared, Comparing, FoldRule, Judged, Judgement, MEASURES, compare};
@@ -173,7 +172,7 @@ pub fn judge(
     work::run_watched(py, n_jobs, None, |watch: &Arc<Watch>| {
         let mut batches = batches.into_iter();
         let first = models[0].schema();
-        let judge = |(name, model): (&String, &&deciban::learn::Model)| -> Result<Judged> {
+        let judge = |(name, model): (&String, &&deciban::model::Model)| -> Result<Judged> {
             let (one, base) = ((name.as_str(), *model), (names[0].as_str(), first));
             match batches.next() {
                 Some(batch) => {

@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use super::missing::{impute, next_measurement};
     #[pymodule_export]
-    use super::model::Model;
+    use super::model::{Model, models};
     #[pymodule_export]
     use super::remote::{merge_states, observe, survey};
     #[pymodule_export]

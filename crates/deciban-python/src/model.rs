@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use deciban::calibrate::Method;
 use deciban::data::{Column, Schema, Value};
 use deciban::engine::Memory;
-use deciban::evaluate::Usual;
-use deciban::learn::options::{TEXTS, takers};
-use deciban::learn::{self, Classifier, Options, Statistics};
+use deciban::learn::options::TEXTS;
+use deciban::learn::{Classifier, Generative, Named, Options, Statistics};
+use deciban::model::{AUTO, FUSED, of_two_classes, takers};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
+use deciban::unusual::Usual;
 use deciban::{Error, Result, Wording};
 use deciban_data::Known;
 use deciban_tasks::{Change, Kept, Learned, Learning, Remark, Source, Weight};
@@ -68,6 +69,15 @@ pub fn told(remarks: Vec<Remark>) -> Vec<(bool, String)> {
     remarks.into_iter().map(told).collect()
 }
 
+/// The names of the models: those that are fitted from statistics of their own, those that take counts of words, and
+/// those that are for two classes alone.
+#[pyfunction]
+pub fn models() -> (Vec<&'static str>, Vec<&'static str>, Vec<&'static str>) {
+    let generative = Generative::MODELS.iter().map(|(name, _)| *name).collect();
+    let counts: Vec<&str> = [AUTO, FUSED].into_iter().chain(takers("ngrams")).collect();
+    (generative, counts, of_two_classes())
+}
+
 /// The options of a JSON object, all of which the model must take.
 pub fn parse(name: &str, options: &str) -> PyResult<Options> {
     let wrong = |message: String| PyTypeError::new_err(message);
@@ -98,12 +108,12 @@ impl Model {
     }
 
     /// A model without statistics to add to.
-    pub fn plain(model: learn::Model) -> Self {
+    pub fn plain(model: deciban::model::Model) -> Self {
         Model::new(Kept { model, source: None }, Vec::new())
     }
 
     /// The model of the library.
-    pub fn inner(&self) -> &learn::Model {
+    pub fn inner(&self) -> &deciban::model::Model {
         &self.kept.model
     }
 
@@ -283,7 +293,7 @@ impl Model {
     /// Whether it describes how rows come about.
     #[getter]
     fn is_generative(&self) -> bool {
-        matches!(self.kept.model, learn::Model::Generative(_))
+        matches!(self.kept.model, deciban::model::Model::Generative(_))
     }
 
     /// log p(x | class) of each row and class, into `out`.
@@ -314,7 +324,7 @@ impl Model {
         prior: Option<Vec<f64>>,
     ) -> PyResult<Vec<(usize, Vec<Bound<'py, PyAny>>)>> {
         // A calibration changes what rows say, not how they come about.
-        let learn::Model::Generative(model) = self.kept.model.plain() else {
+        let deciban::model::Model::Generative(model) = self.kept.model.plain() else {
             let message = "this model knows classes given rows, not rows given classes: fit a generative one";
             return Err(PyValueError::new_err(message));
         };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deciban::calibrate::{Conformity, conformal};
 use deciban::engine::Memory;
-use deciban::evaluate::{DRAWN, Usual};
-use deciban::learn::{self, Classifier};
+use deciban::learn::Classifier;
 use deciban::posterior::Prior;
+use deciban::unusual::{DRAWN, Usual};
 use deciban::{Error, Wording};
 use deciban_tasks::{Adapting, Remark, Weight};
 use pyo3::exceptions::PyValueError;
@@ -30,7 +30,7 @@ pub fn density<'py>(
     ranks: bool,
     n_jobs: Option<isize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let learn::Model::Generative(inner) = model.inner().plain() else {
+    let deciban::model::Model::Generative(inner) = model.inner().plain() else {
         let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
         return Err(PyValueError::new_err(message));
     };
@@ -70,7 +70,7 @@ pub fn conformal_p_values<'py>(
     let found = Conformity::ALL.iter().find(|(name, _)| *name == by);
     let by = found.ok_or_else(|| PyValueError::new_err("by: give \"evidence\" or \"density\""))?.1;
     let refuse = |message: &str| Err(PyValueError::new_err(message.to_string()));
-    let learn::Model::Calibrated(calibrated) = model.inner() else {
+    let deciban::model::Model::Calibrated(calibrated) = model.inner() else {
         return refuse(
             "conformal p-values need scores of rows that models have not seen: fit with calibrate=\"logistic\"",
         );
@@ -78,7 +78,7 @@ pub fn conformal_p_values<'py>(
     let Some(scores) = calibrated.scores() else {
         return refuse("the model has not kept the scores of its calibration: fit it again with calibrate=");
     };
-    if by == Conformity::Density && !matches!(calibrated.model(), learn::Model::Generative(_)) {
+    if by == Conformity::Density && !matches!(calibrated.model(), deciban::model::Model::Generative(_)) {
         return refuse("by: this model knows classes given rows, not how usual a row is: give \"evidence\"");
     }
     let batch = table.batch()?;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::SystemTime;
 
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result, Wording};
 use deciban_data::Options;
 use deciban_tasks::{Application, Card, Predictor, Terms};

@@ -9,7 +9,7 @@
 use std::fmt::Write;
 
 use deciban::Result;
-use deciban::learn::Model;
+use deciban::model::Model;
 use deciban_tasks::{ScoredBy, page_data};
 use serde_json::Value;
 

@@ -14,7 +14,8 @@ use std::path::Path;
 
 use deciban::data::Schema;
 use deciban::decision::{Costs, NONE_OF_THESE};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -92,7 +93,7 @@ pub struct Terms {
     pub costs: Costs,
     /// Whether costs or a reject were given, so that the risk of a decision is worth telling.
     pub has_costs: bool,
-    /// Rows whose [rank](deciban::evaluate::HowUsual) is below this are none of the classes.
+    /// Rows whose [rank](deciban::unusual::HowUsual) is below this are none of the classes.
     pub none_of_these: Option<f64>,
 }
 

@@ -1,7 +1,8 @@
 //! [`Card`]: what a client must know of a model to ask it: its columns with what was seen in them, and its classes.
 
 use deciban::data::{Kind, Profile, ShownKind, Written};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban_data::date_text;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -88,7 +89,7 @@ impl Card {
             empirical_prior: model.empirical().probabilities().to_vec(),
             typical: typical.collect(),
             columns,
-            rows: describe::rows(model),
+            rows: model.learned_from(),
             summary: describe::in_short(model),
             generative: matches!(model.plain(), Model::Generative(_)),
         }

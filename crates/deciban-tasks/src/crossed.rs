@@ -1,10 +1,11 @@
 //! Calibration by cross-validated scores, for `fit --calibrate`: no rows need to be held back.
 
 use deciban::Result;
-use deciban::calibrate::{CalibratedModel, Calibrator, Method};
+use deciban::calibrate::{Calibrator, Method};
 use deciban::engine::Engine;
-use deciban::learn::Model;
-use deciban::select::{Candidate, CrossValidation, CrossedCalibration, Folds};
+use deciban::folds::Folds;
+use deciban::model::{CalibratedModel, Candidate, Model};
+use deciban::select::{CrossValidation, CrossedCalibration};
 use serde_json::{Value, json};
 
 use crate::describe;

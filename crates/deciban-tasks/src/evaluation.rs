@@ -1,12 +1,12 @@
 //! Evaluation: how good the decisions, probabilities and evidence of a model are on rows whose class is known.
 
 use deciban::data::{Batch, Kind, Schema};
-use deciban::evaluate::{
-    Application as Threshold, Bootstrap, Evaluation, Expected, Interval, ReliabilityBin, Sampling, expected,
-};
+use deciban::evaluate::{Application as Threshold, Bootstrap, Evaluation, Interval, ReliabilityBin};
 use deciban::evidence::{Evidence, decibans};
+use deciban::expected::{Expected, Sampling, expected};
 use deciban::figures::Figure;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde::{Serialize, Serializer};

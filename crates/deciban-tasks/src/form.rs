@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use deciban::data::Batch;
-use deciban::evaluate::Usual;
 use deciban::evidence::decibans;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
+use deciban::unusual::Usual;
 use deciban::{Error, Result};
 use serde_json::{Map, Value, json};
 

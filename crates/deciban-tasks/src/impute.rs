@@ -2,7 +2,8 @@
 
 use deciban::data::{Batch, Column, Kind, Schema, Value, Written};
 use deciban::impute::{How, generative, impute};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::date_text;

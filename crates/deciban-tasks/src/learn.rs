@@ -2,15 +2,18 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::learn::options::{ADDITIVE, FUSED, GENERATIVE, LEAST_SQUARES, LINEAR, NOISY_OR};
-use deciban::learn::{Classifier, Generative, Learner, LeastSquares, Model, Options, Seen, Statistics};
+use deciban::data::Column;
+use deciban::folds::Folds;
+use deciban::learn::{Classifier, Generative, Learner, Named, Options, Seen, Statistics, model_of};
+use deciban::model::{AUTO, Candidate, FUSED, Model, settles, statistics_of};
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, Comparison, CrossValidation, Folds};
+use deciban::select::{Comparison, CrossValidation};
 use deciban::{Error, Result};
 
 use crate::application::PriorChoice;
 use crate::comparison;
 use crate::crossed::Crossed;
+use crate::describe;
 use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
 use crate::unlabelled;
@@ -82,7 +85,7 @@ pub struct Learned {
 /// ```
 pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     let kind = match request.model.as_str() {
-        "auto" => request.options.names_model()?,
+        AUTO => request.options.names_model()?,
         name => Some(name),
     };
     let Some(kind) = kind else { return request.search(input) };
@@ -90,26 +93,27 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
     if kind == FUSED {
         return request.search(input);
     }
-    if request.options.folds.is_some() && request.calibrate.is_none() && !GENERATIVE.contains(&kind) && kind != ADDITIVE
-    {
+    if request.options.folds.is_some() && request.calibrate.is_none() && !settles(kind) {
         return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
     }
     if request.calibrate.is_some() {
         input.make_rereadable()?;
     }
-    let is_closed = GENERATIVE.contains(&kind) || kind == LEAST_SQUARES;
+    let is_closed = statistics_of(kind).is_some();
     let (model, statistics, weight, remarks) = match is_closed {
         true => {
             let (learner, statistics, remarks) = request.collect(kind, input)?;
             let weight = statistics.summary().weights().iter().sum();
-            match kind != LEAST_SQUARES && learner.needs_rows(&statistics)? {
+            match is_generative(kind) && learner.needs_rows(&statistics)? {
                 true => {
                     input.settle()?;
                     let model = learner.learn(input).map(Model::Generative)?;
                     let helps = unlabelled::check(request, kind, &statistics.summary().rows(), input)?;
                     (model, None, weight, remarks.into_iter().chain(helps).collect())
                 }
-                false => (request.fit(kind, &learner, &statistics)?, Some(statistics), weight, remarks),
+                false => {
+                    (of_statistics(&request.options, kind, &learner, &statistics)?, Some(statistics), weight, remarks)
+                }
             }
         }
         false => {
@@ -136,19 +140,16 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
 /// Learns from statistics, which were made before.
 pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Result<Learned> {
     let kind = match request.model.as_str() {
-        "auto" => kind_of(&statistics),
+        AUTO => model_of(statistics.blocks().iter()),
         name => name,
     };
-    if [NOISY_OR, ADDITIVE, FUSED].contains(&kind) || LINEAR.iter().any(|(name, _)| *name == kind) {
-        return Err(Error::parameter("model", format!("{kind} learns from rows, not from statistics")));
-    }
+    let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
+    let learner = summariser(&request.options, kind, columns, seen)?;
     if request.calibrate.is_some() {
         return Err(Error::parameter("calibrate", "scores come from rows, not from statistics"));
     }
     request.options.check(kind)?;
-    let (columns, seen) = (statistics.schema().columns(), Seen::Blocks(statistics.blocks()));
-    let learner = request.options.generative(generative(kind), columns, seen)?;
-    let model = request.fit(kind, &learner, &statistics)?;
+    let model = of_statistics(&request.options, kind, &learner, &statistics)?;
     let weight = statistics.summary().weights().iter().sum();
     let model = request.with_prior(model, weight)?;
     let (statistics, kind, remarks) = (Some(statistics), kind.to_string(), Vec::new());
@@ -162,16 +163,37 @@ pub fn collect(request: &Learning, input: &mut impl Input) -> Result<(Statistics
     request.statistics(input)
 }
 
-/// The generative model whose statistics a kind is fitted from.
-pub(crate) fn generative(kind: &str) -> &str {
-    if kind == LEAST_SQUARES { "gaussian" } else { kind }
+/// Whether a kind of model is fitted from statistics of its own.
+fn is_generative(kind: &str) -> bool {
+    statistics_of(kind) == Some(kind)
 }
 
-/// The kind of model that statistics were made for.
-fn kind_of(statistics: &Statistics) -> &'static str {
-    let families: Vec<&str> = statistics.blocks().iter().map(|block| block.family.name()).collect();
-    let only = GENERATIVE.into_iter().find(|name| families.iter().all(|family| family == name));
-    only.unwrap_or("naive-bayes")
+/// The learner whose statistics a kind of model is fitted from.
+pub(crate) fn summariser(options: &Options, kind: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
+    match statistics_of(kind) {
+        Some(model) => Generative::of_options(model, options, columns, seen),
+        None => {
+            // A name that there is not says so itself.
+            if kind != FUSED {
+                options.recipe(kind, columns, seen)?;
+            }
+            Err(Error::parameter("model", format!("{kind} learns from rows, not from statistics")))
+        }
+    }
+}
+
+/// The model of a kind that statistics give; `learner` is their [`summariser`].
+pub(crate) fn of_statistics(
+    options: &Options,
+    kind: &str,
+    learner: &Generative,
+    statistics: &Statistics,
+) -> Result<Model> {
+    if is_generative(kind) {
+        return learner.fit(statistics).map(Model::Generative);
+    }
+    let seen = Seen::Blocks(statistics.blocks());
+    options.recipe(kind, statistics.schema().columns(), seen)?.of_statistics(statistics)
 }
 
 impl Learning {
@@ -184,7 +206,7 @@ impl Learning {
 
     fn collect(&self, kind: &str, input: &mut impl Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
         let (columns, look) = (input.columns()?, Look::new(input)?);
-        let learner = self.options.generative(generative(kind), &columns, Seen::Rows(&look.profiles));
+        let learner = summariser(&self.options, kind, &columns, Seen::Rows(&look.profiles));
         let learner = learner.map_err(|error| look.cause(error))?;
         let mut remarks = look.remarks(&self.options.spiked(kind, &columns, &look.profiles)?);
         if learner.needs_two_passes(&look.profiles) {
@@ -196,13 +218,6 @@ impl Learning {
             statistics.sort_classes()?;
         }
         Ok((learner, statistics, remarks))
-    }
-
-    fn fit(&self, kind: &str, learner: &Generative, statistics: &Statistics) -> Result<Model> {
-        match kind {
-            LEAST_SQUARES => LeastSquares.fit(statistics).map(Model::LeastSquares),
-            _ => learner.fit(statistics).map(Model::Generative),
-        }
     }
 
     /// How the model is learned from rows whose classes are known.
@@ -273,13 +288,7 @@ impl Learning {
 impl Learned {
     /// Adds what a person must know about a fit that did not end well.
     fn warn(&mut self) {
-        let warning = match self.model.plain() {
-            Model::Logistic(model) => crate::describe::logistic_warning(model.fit()),
-            Model::Additive(model) => crate::describe::additive::additive_warning(model.fit()),
-            Model::NoisyOr(model) => crate::describe::scores::noisy_or_warning(model.fit()),
-            Model::Generative(model) => crate::describe::em_warning(model),
-            _ => None,
-        };
+        let warning = describe::warning(&self.model);
         self.remarks.extend(warning.map(Remark::warning));
     }
 }

@@ -4,8 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use deciban::data::{Batch, Schema};
 use deciban::evidence::decibans;
-use deciban::explain::{Entry, Order, explain_until};
-use deciban::learn::{Classifier, Model};
+use deciban::explain::{Entry, Order};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde::Serialize;
@@ -108,7 +109,7 @@ impl Explaining<'_> {
     }
 
     fn part(&self, batch: &Batch<'_>, stop: &AtomicBool) -> Result<Vec<Ledger>> {
-        let explanations = explain_until(self.model, batch, self.order, stop)?;
+        let explanations = self.model.explain_until(batch, self.order, stop)?;
         let posterior = self.model.evidence(batch)?.posterior(&self.prior);
         let classes = self.model.schema().classes();
         let row = |(i, explanation): (usize, deciban::explain::Explanation)| {

@@ -1,7 +1,8 @@
 //! A map of a case: the evidence where two of its columns have other values and all others stay as they are.
 
 use deciban::data::{Column, Kind, Written};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_data::Rows;
 use serde::{Deserialize, Serialize};

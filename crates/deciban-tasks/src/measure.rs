@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use deciban::data::{Batch, Schema};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
 use deciban::measure::next;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use serde::Serialize;
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use deciban::data::{Batch, Cells, Rows, Tile};
 use deciban::family::Domain;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 
 use crate::remarks::Remark;
 

@@ -4,12 +4,13 @@
 //! The numbers are the arrays of the model file, bit for bit, in base64. The page's modules in
 //! `deciban-serve/page/score` read them with the formulas of the families.
 
-use deciban::calibrate::{CalibratedModel, Calibration};
+use deciban::calibrate::Calibration;
 use deciban::data::{Column, Kind, Profile, Schema, ShownKind, Written};
 use deciban::family::gaussian::{GaussianDensity, Structure};
 use deciban::family::{AnyDensity, AnyFamily};
 use deciban::file::{Archive, Stored};
-use deciban::learn::{Classifier, FittedBlock, GenerativeModel, Model};
+use deciban::learn::{Classifier, FittedBlock, GenerativeModel};
+use deciban::model::{CalibratedModel, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -68,7 +69,7 @@ pub fn page_data(model: &Model, name: &str, by: ScoredBy) -> Result<Value> {
     let mut data = json!({
         "name": name,
         "about": describe::in_short(model),
-        "rows": describe::rows(model),
+        "rows": model.learned_from(),
         "target": schema.target(),
         "classes": schema.classes(),
         "prior": model.prior().probabilities(),
@@ -208,25 +209,16 @@ fn scorer(model: &Model) -> Result<Value> {
         return Err(refused("hashed words"));
     }
     match model {
-        Model::Generative(model) => generative(model),
-        Model::Logistic(model) => {
-            let mut told = json!({ "kind": "linear" });
-            told["numbers"] = stored(model)?;
-            Ok(told)
-        }
         Model::Calibrated(model) => calibrated(model),
-        Model::Additive(_) => Err(refused("additive models")),
-        Model::Fused(_) => Err(refused("several models fused")),
-        Model::NoisyOr(_) => Err(refused("noisy-OR models")),
-        Model::LeastSquares(_) => Err(refused("least-squares models")),
+        model => describe::scorer(model),
     }
 }
 
-fn refused(what: &str) -> Error {
+pub(crate) fn refused(what: &str) -> Error {
     Error::Schema(format!("a page that works without a server cannot score {what} yet: use `deciban serve`"))
 }
 
-fn generative(model: &GenerativeModel) -> Result<Value> {
+pub(crate) fn generative(model: &GenerativeModel) -> Result<Value> {
     let block = |FittedBlock { block, density }: &FittedBlock| {
         let family = block.family.name();
         if !FAMILIES.contains(&family) {
@@ -266,7 +258,7 @@ fn calibrated(model: &CalibratedModel) -> Result<Value> {
 
 /// What a value puts into a model file: JSON by name, and arrays as their shape and the base64 of little-endian
 /// doubles.
-fn stored(value: &impl Stored) -> Result<Value> {
+pub(crate) fn stored(value: &impl Stored) -> Result<Value> {
     let mut archive = Archive::new("page");
     value.store(&mut archive, "it")?;
     let short = |name: &str| name.strip_prefix("it.").unwrap_or(name).to_string();

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use deciban::Result;
 use deciban::data::Batch;
-use deciban::evaluate::{DRAWN, HowUsual, Usual};
 use deciban::evidence::decibans;
 use deciban::explain::Order;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
+use deciban::unusual::{DRAWN, HowUsual, Usual};
 use deciban_data::{Options, RowReader, Rows};
 use serde::Serialize;
 

@@ -1,7 +1,8 @@
 //! Rows drawn from a generative model.
 
 use deciban::data::{Column, Schema, Value, Written};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 use deciban_data::date_text;

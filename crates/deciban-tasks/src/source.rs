@@ -9,13 +9,13 @@ use std::path::Path;
 
 use deciban::engine::Engine;
 use deciban::file::{Archive, Stored};
-use deciban::learn::options::{GENERATIVE, LEAST_SQUARES};
-use deciban::learn::{Classifier, LeastSquares, Model, Options, Seen, Statistics};
+use deciban::learn::{Classifier, Options, Seen, Statistics};
+use deciban::model::{Model, statistics_of};
 use deciban::{Error, Result, output};
 use serde::{Deserialize, Serialize};
 
 use crate::application::PriorChoice;
-use crate::learn::{Learned, Learning, generative};
+use crate::learn::{Learned, Learning, of_statistics, summariser};
 use crate::receipt::Receipt;
 
 /// How a model was learned, and the statistics of its rows.
@@ -74,7 +74,7 @@ pub fn check_keeps(request: &Learning) -> Result<()> {
     };
     match kind {
         "auto" => refuse("name the §model that is to be updated: auto would have to compare them anew"),
-        kind if GENERATIVE.contains(&kind) || kind == LEAST_SQUARES => Ok(()),
+        kind if statistics_of(kind).is_some() => Ok(()),
         kind => refuse(&format!("{kind} is learned from rows, not from statistics: a generative model has them")),
     }
 }
@@ -112,14 +112,9 @@ impl Source {
     fn fit(&self) -> Result<Model> {
         let Recipe { kind, options, prior, prior_pseudo_count } = &self.recipe;
         let statistics = &self.statistics;
-        let model = match kind.as_str() {
-            LEAST_SQUARES => Model::LeastSquares(LeastSquares.fit(statistics)?),
-            kind => {
-                let seen = Seen::Blocks(statistics.blocks());
-                let learner = options.generative(generative(kind), statistics.schema().columns(), seen)?;
-                Model::Generative(learner.fit(statistics)?)
-            }
-        };
+        let seen = Seen::Blocks(statistics.blocks());
+        let learner = summariser(options, kind, statistics.schema().columns(), seen)?;
+        let model = of_statistics(options, kind, &learner, statistics)?;
         let weight = statistics.summary().weights().iter().sum();
         let empirical = model.empirical().with_pseudo_count(weight, *prior_pseudo_count)?;
         let prior = prior.resolve(model.schema(), &empirical, &empirical)?;

@@ -18,7 +18,7 @@ use deciban::statistic::{ColumnMoments, Moments};
 use deciban::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::learn::{Learning, generative};
+use crate::learn::{Learning, summariser};
 
 /// How a database writes SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,7 @@ pub fn is_diagonal(request: &Learning, numbers: &[String]) -> Result<bool> {
     if columns.is_empty() {
         return Ok(true);
     }
-    let learner = request.options.generative(generative(&request.model), &columns, Seen::Rows(&[]))?;
+    let learner = summariser(&request.options, &request.model, &columns, Seen::Rows(&[]))?;
     let is_full = |block: &Block| {
         matches!(block.family.empty(block.columns.len()), AnyStatistic::Gaussian(GaussianStatistic::Full(_)))
     };
@@ -357,7 +357,7 @@ impl Results {
             columns.push(Column { name: category.clone(), kind: Kind::Category, levels });
         }
         request.options.check(&request.model)?;
-        let learner = request.options.generative(generative(&request.model), &columns, Seen::Rows(&[]))?;
+        let learner = summariser(&request.options, &request.model, &columns, Seen::Rows(&[]))?;
         if !learner.is_one_pass(&columns) {
             return Err(Error::parameter(
                 "model",

@@ -4,8 +4,9 @@
 //! rows without a label, at the expense of telling the classes apart.
 
 use deciban::Result;
+use deciban::folds::Folds;
 use deciban::learn::Options;
-use deciban::select::{CrossValidation, Folds};
+use deciban::select::CrossValidation;
 
 use crate::input::Input;
 use crate::learn::Learning;

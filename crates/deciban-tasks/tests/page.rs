@@ -6,8 +6,9 @@ use std::process::Command;
 
 use deciban::calibrate::Method;
 use deciban::data::{Kind, ShownKind};
-use deciban::explain::{Order, explain};
-use deciban::learn::{Classifier, Model};
+use deciban::explain::Order;
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::numerics::Random;
 use deciban_data::{Files, Options, RowReader, Target};
 use deciban_tasks::numbers::number;
@@ -138,7 +139,7 @@ fn expected(model: &Model, csv: &str) -> (Value, Value) {
     let evidence = model.evidence(&batch).unwrap();
     let list = |x: &[f64]| x.iter().map(|x| number(*x)).collect::<Vec<_>>();
     let all: Vec<_> = (0..rows.len()).map(|i| list(evidence.row(i))).collect();
-    let explained = explain(model, &batch.slice(0..EXPLAINED.min(rows.len())), Order::Average).unwrap();
+    let explained = model.explain(&batch.slice(0..EXPLAINED.min(rows.len())), Order::Average).unwrap();
     let entry =
         |e: &deciban::explain::Entry| json!({ "name": e.name, "evidence": list(&e.evidence), "missing": e.missing });
     let told: Vec<Vec<Value>> = explained.iter().map(|e| e.entries.iter().map(entry).collect()).collect();

@@ -11,13 +11,15 @@ use deciban::data::{Kind, Value};
 use deciban::decision::Costs;
 use deciban::evaluate::{Evaluation, Trials};
 use deciban::evidence::decibans;
-use deciban::explain::{Order, explain};
+use deciban::explain::Order;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::family::multinomial::Multinomial;
-use deciban::learn::{Block, Classifier, Generative, Learner, Model, Options as FitOptions};
+use deciban::folds::Folds;
+use deciban::learn::{Block, Classifier, Generative, Learner, Options as FitOptions};
+use deciban::model::Model;
 use deciban::numerics::Random;
-use deciban::select::{CrossValidation, Folds, grid};
+use deciban::select::{CrossValidation, grid};
 use deciban_data::{Files, Options, RowReader, Rows, Target};
 use deciban_tasks::comparison::{Comparing, FoldCount, Judged, Judgement, compare};
 use deciban_tasks::describe::Description;
@@ -90,7 +92,7 @@ fn requests(folder: &Path) -> Result<()> {
 
     // 9
     let whole = Model::Generative(model.clone());
-    let ledger = explain(&whole, &row.batch()?, Order::Average)?.remove(0);
+    let ledger = whole.explain(&row.batch()?, Order::Average)?.remove(0);
     let part = |name: &str| {
         let entry = ledger.entries.iter().find(|entry| entry.name == name).unwrap();
         format!("{:+.2}", decibans(entry.evidence[0] - entry.evidence[1]))

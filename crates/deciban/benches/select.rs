@@ -14,9 +14,11 @@ use std::time::Instant;
 use deciban::data::{Batch, Schema};
 use deciban::engine::Memory;
 use deciban::family::gaussian::{Gaussian, Strength, Structure};
+use deciban::folds::{Folded, Folds, View};
 use deciban::learn::{Classifier, Generative, Statistics, Summarise};
+use deciban::model::Candidate;
 use deciban::numerics::Random;
-use deciban::select::{Candidate, CrossValidation, Folded, Folds, View};
+use deciban::select::CrossValidation;
 use peer::Peer;
 
 const ROWS: usize = 50_000;

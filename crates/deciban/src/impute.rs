@@ -15,7 +15,8 @@ use rayon::prelude::*;
 use crate::data::{Batch, Cells, MISSING, Rows, Tile, Value, View};
 use crate::error::{Error, Result};
 use crate::family::{Density, Filling, Guess};
-use crate::learn::{Block, Classifier, FittedBlock, GenerativeModel, Model};
+use crate::learn::{Block, Classifier, FittedBlock, GenerativeModel};
+use crate::model::Model;
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -50,7 +51,8 @@ const TILE: usize = 512;
 /// use deciban::engine::Memory;
 /// use deciban::family::gaussian::Gaussian;
 /// use deciban::impute::{How, impute};
-/// use deciban::learn::{Classifier, Generative, Learner, Model};
+/// use deciban::learn::{Classifier, Generative, Learner};
+/// use deciban::model::Model;
 ///
 /// // Within both classes b = 2a, but for a little.
 /// let schema = Schema::numbers(&["a", "b"], "class", &["low", "high"])?;

@@ -15,7 +15,8 @@ use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::family::{Density, Filling, Guess};
 use crate::impute::{draws, generative, group_shares, missing_rows};
-use crate::learn::{Classifier, FittedBlock, GenerativeModel, Model};
+use crate::learn::{Classifier, FittedBlock, GenerativeModel};
+use crate::model::Model;
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -56,7 +57,8 @@ pub struct Next {
 /// use deciban::decision::Costs;
 /// use deciban::engine::Memory;
 /// use deciban::family::gaussian::{Gaussian, Structure};
-/// use deciban::learn::{Classifier, Generative, Learner, Model};
+/// use deciban::learn::{Classifier, Generative, Learner};
+/// use deciban::model::Model;
 /// use deciban::measure::next;
 ///
 /// // Column a tells the classes apart, column b does not.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::file::Archive;
 use crate::pass::{Accumulator, ErasedPass, Pass, load_accumulator};
-use crate::{learn, select, transform};
+use crate::{folds, learn, select, transform};
 
 type Load = fn(&Archive, &str) -> Result<Box<dyn Accumulator>>;
 
@@ -27,9 +27,10 @@ const PASSES: &[(&str, Load)] = &[
     pass::<learn::Encode>(),
     pass::<learn::Tally>(),
     pass::<learn::Slopes>(),
+    pass::<learn::HeldOut>(),
     pass::<learn::Causes>(),
-    pass::<select::Draw>(),
-    pass::<select::Count>(),
+    pass::<folds::Draw>(),
+    pass::<folds::Count>(),
     pass::<select::Score>(),
     pass::<select::LeaveOneOut>(),
 ];
@@ -93,8 +94,8 @@ impl ErasedPass for Carried {
 
 fn load(archive: &Archive, at: &str) -> Result<Box<dyn Accumulator>> {
     let name: String = archive.json(&format!("{at}.name"))?;
-    if name == select::Viewed::NAME {
-        return select::Viewed::load(archive, at, load);
+    if name == folds::Viewed::NAME {
+        return folds::Viewed::load(archive, at, load);
     }
     match PASSES.iter().find(|(known, _)| *known == name) {
         Some((_, load)) => load(archive, at),

@@ -5,8 +5,9 @@ use crate::common::Table;
 use deciban::Error;
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, UNSEEN};
 use deciban::engine::{Engine, Memory};
-use deciban::explain::{Order, explain};
-use deciban::learn::{Additive, AdditiveModel, Classifier, Learner, Logistic, Model};
+use deciban::explain::Order;
+use deciban::learn::{Additive, AdditiveModel, Classifier, Learner, Logistic};
+use deciban::model::Model;
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
 use serde_json::Value;
@@ -110,7 +111,7 @@ fn tables_are_zero_on_average_and_steps_are_smooth() {
     let table = Mixed::drawn(600, 2, 5);
     let model = table.learn(&Additive { weight_decay: Some(20.0), ..EXACT });
     let batch = table.batch();
-    let entries = explain(&Model::Additive(model.clone()), &batch, Order::Average).unwrap();
+    let entries = Model::Additive(model.clone()).explain(&batch, Order::Average).unwrap();
     for term in [1, 2] {
         let said = entries.iter().map(|e| e.entries[term].evidence[1] - e.entries[term].evidence[0]);
         assert!((said.sum::<f64>() / 600.0).abs() < 1e-12);
@@ -205,14 +206,14 @@ fn ledgers_add_up() {
         };
         let prior = prior.unwrap();
         let posterior = model.evidence(&rows).unwrap().posterior(&prior);
-        for (row, explained) in explain(&model, &rows, Order::Average).unwrap().iter().enumerate() {
+        for (row, explained) in model.explain(&rows, Order::Average).unwrap().iter().enumerate() {
             let names: Vec<&str> = explained.entries.iter().map(|entry| entry.name.as_str()).collect();
             assert_eq!(names, ["(average row)", "x", "g", "x × g"]);
             let log = posterior.log_row(row);
             let ledger = explained.ledger(1, 0, &prior);
             assert!((ledger.total() - (log[1] - log[0])).abs() < 1e-9, "row {row}: {ledger:?}");
         }
-        let shown = &explain(&model, &rows, Order::Average).unwrap()[3].entries;
+        let shown = &model.explain(&rows, Order::Average).unwrap()[3].entries;
         assert_eq!((shown[1].value.as_str(), shown[2].value.as_str()), ("-2", "unseen"));
     }
 }
@@ -223,7 +224,7 @@ fn what_was_never_there_is_average() {
     table.x.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
     let model = Model::Additive(table.learn(&EXACT));
     let rows = Batch::new(1).column(&[f64::NAN][..]).unwrap().codes(&[UNSEEN]).unwrap();
-    let entries = &explain(&model, &rows, Order::Average).unwrap()[0].entries;
+    let entries = &model.explain(&rows, Order::Average).unwrap()[0].entries;
     assert!(entries[1].missing && entries[1].evidence == [0.0, 0.0], "{entries:?}");
     assert!(!entries[2].missing && entries[2].value == "unseen" && entries[2].evidence == [0.0, 0.0]);
 }

@@ -9,7 +9,8 @@ use deciban::engine::Memory;
 use deciban::evidence::Evidence;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::learn::{Block, Classifier, Generative, GenerativeModel, Learner, Model, Statistics};
+use deciban::learn::{Block, Classifier, Generative, GenerativeModel, Learner, Statistics};
+use deciban::model::Model;
 use deciban::numerics::Random;
 use deciban::transform::{Binning, Step};
 

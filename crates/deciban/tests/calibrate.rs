@@ -2,17 +2,19 @@
 //! and on data that no one tuned on.
 
 use crate::common::Table;
-use deciban::calibrate::{CalibratedModel, Calibration, Calibrator, Method};
+use deciban::calibrate::{Calibration, Calibrator, Method};
 use deciban::data::{Batch, Schema};
 use deciban::engine::Memory;
 use deciban::evaluate::{BayesError, Cllr, Scored, Trials};
 use deciban::evidence::Evidence;
 use deciban::family::gaussian::{Gaussian, Structure};
 use deciban::file::{from_bytes, to_bytes};
-use deciban::learn::{Classifier, Generative, Logistic, Model};
+use deciban::folds::Folds;
+use deciban::learn::{Classifier, Generative, Logistic};
+use deciban::model::{CalibratedModel, Candidate, Model};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, CrossValidation, CrossedCalibration, Folds};
+use deciban::select::{CrossValidation, CrossedCalibration};
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {

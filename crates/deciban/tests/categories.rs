@@ -2,7 +2,8 @@
 
 use deciban::data::{Batch, Column, Kind, MISSING, Schema};
 use deciban::engine::Memory;
-use deciban::learn::{Classifier, Coefficient, Learner, Logistic, LogisticModel, Model, NoisyOr};
+use deciban::learn::{Classifier, Coefficient, Learner, Logistic, LogisticModel, NoisyOr};
+use deciban::model::Model;
 use serde_json::Value;
 
 /// The table of the script: family history, a region that is missing at times, a number, and classes.

@@ -8,11 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use crate::common::Table;
-use deciban::calibrate::{CalibratedModel, Calibrator, Method};
+use deciban::calibrate::{Calibrator, Method};
 use deciban::data::Batch;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
 use deciban::file::seal;
-use deciban::learn::{Classifier, Generative, Learner, Model, Statistics};
+use deciban::learn::{Classifier, Generative, Learner, Statistics};
+use deciban::model::{CalibratedModel, Model};
 use deciban::numerics::Random;
 use deciban::transform::Step;
 

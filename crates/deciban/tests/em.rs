@@ -2,12 +2,13 @@
 
 use deciban::data::{Batch, Column, Kind, MISSING, Schema};
 use deciban::engine::{Engine, Memory};
-use deciban::explain::{Order, explain};
+use deciban::explain::Order;
 use deciban::family::AnyDensity;
 use deciban::family::AnyFamily;
 use deciban::family::categorical::Categorical;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
-use deciban::learn::{Block, Classifier, Count, Generative, GenerativeModel, Learner, Model};
+use deciban::learn::{Block, Classifier, Count, Generative, GenerativeModel, Learner};
+use deciban::model::Model;
 use deciban::numerics::{Matrix, Random};
 use deciban::transform::Step;
 
@@ -303,7 +304,7 @@ fn a_mixture_is_stored_explained_and_sampled() {
     assert_eq!(stored.evidence(&train.batch()).unwrap().values(), evidence.values());
     // The ledger adds up to the evidence, for each class.
     let few = train.batch().slice(0..20);
-    for (i, explanation) in explain(&stored, &few, Order::Average).unwrap().iter().enumerate() {
+    for (i, explanation) in stored.explain(&few, Order::Average).unwrap().iter().enumerate() {
         for class in 0..2 {
             let sum: f64 = explanation.entries.iter().map(|entry| entry.evidence[class]).sum();
             assert!((sum - evidence.row(i)[class]).abs() < 1e-9);

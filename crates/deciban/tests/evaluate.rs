@@ -173,10 +173,11 @@ mod expectation {
     use deciban::data::{Batch, Column, Kind, Schema};
     use deciban::decision::Costs;
     use deciban::engine::Memory;
-    use deciban::evaluate::{By, Expected, Sampling, expected};
+    use deciban::expected::{By, Expected, Sampling, expected};
     use deciban::family::AnyFamily;
     use deciban::family::gaussian::{Gaussian, Structure};
-    use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes};
+    use deciban::learn::{Classifier, Generative, Learner, Logistic, NaiveBayes};
+    use deciban::model::Model;
     use deciban::numerics::normal_cdf;
     use deciban::posterior::Prior;
 

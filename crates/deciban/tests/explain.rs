@@ -1,16 +1,17 @@
 //! Ledgers add up to the posterior log-odds for every family and model, and say what the formulas say.
 
 use crate::common::Table;
-use deciban::calibrate::{Affine, CalibratedModel, Calibration, Calibrator, Method};
+use deciban::calibrate::{Affine, Calibration, Calibrator, Method};
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, UNSEEN};
 use deciban::engine::Memory;
-use deciban::explain::{Explanation, Order, explain};
+use deciban::explain::{Explanation, Order};
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
 use deciban::family::normal::Normal;
 use deciban::family::{AnyFamily, Family};
 use deciban::learn::{
-    Block, Classifier, Generative, Learner, LeastSquares, Link, Logistic, Model, NaiveBayes, NoisyOr, blocks,
+    Block, Classifier, Generative, Learner, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, blocks,
 };
+use deciban::model::{CalibratedModel, Model};
 use deciban::numerics::{Matrix, Random, log_sum_exp};
 use deciban::posterior::Prior;
 use deciban::transform::{Binning, Step};
@@ -48,7 +49,7 @@ fn adds_up(model: &Model, x: &Batch<'_>, what: &str) -> Vec<Explanation> {
     let prior = Prior::from_weights(&(1..=classes).map(|k| k as f64).collect::<Vec<_>>()).unwrap();
     let posterior = model.evidence(x).unwrap().posterior(&prior);
     for order in [Order::File, Order::Average] {
-        let explanations = explain(model, x, order).unwrap();
+        let explanations = model.explain(x, order).unwrap();
         assert_eq!(explanations.len(), x.rows());
         for (row, explanation) in explanations.iter().enumerate() {
             assert!(!explanation.entries.is_empty(), "{what}");
@@ -69,7 +70,7 @@ fn adds_up(model: &Model, x: &Batch<'_>, what: &str) -> Vec<Explanation> {
             }
         }
     }
-    explain(model, x, Order::Average).unwrap()
+    model.explain(x, Order::Average).unwrap()
 }
 
 /// Numbers, a count, categories with missing and unseen cells; three classes.
@@ -171,8 +172,7 @@ fn two_correlated_columns_by_hand() {
     let Model::Generative(fitted) = &model else { unreachable!() };
     let density = crate::common::density(fitted);
     let batch = table.batch();
-    let (file, average) =
-        (explain(&model, &batch, Order::File).unwrap(), explain(&model, &batch, Order::Average).unwrap());
+    let (file, average) = (model.explain(&batch, Order::File).unwrap(), model.explain(&batch, Order::Average).unwrap());
     for row in 0..20 {
         let x = [table.numbers[4 * row], table.numbers[4 * row + 1]];
         for k in 0..3 {
@@ -202,7 +202,7 @@ fn many_correlated_columns_are_sampled_and_still_add_up() {
     let model = Model::Generative(cancer.select(&(0..15).collect::<Vec<_>>()).fit(Gaussian::default()));
     let rows = cancer.select(&(0..15).collect::<Vec<_>>()).filter(|i| i % 200 == 0);
     let first = adds_up(&model, &rows.batch(), "fifteen columns");
-    assert_eq!(first, explain(&model, &rows.batch(), Order::Average).unwrap());
+    assert_eq!(first, model.explain(&rows.batch(), Order::Average).unwrap());
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn impossible_classes_are_told_as_such() {
         let rows: Vec<usize> = (0..ROWS).filter(|&i| table.labels[i] == 0 && sparse.codes[1][i] == 1).collect();
         let one = table.batch().slice(rows[0]..rows[0] + 1);
         for order in [Order::File, Order::Average] {
-            let ledger = explain(&model, &one, order).unwrap()[0].ledger(0, 2, &Prior::uniform(3));
+            let ledger = model.explain(&one, order).unwrap()[0].ledger(0, 2, &Prior::uniform(3));
             assert_eq!(ledger.total(), f64::INFINITY, "{name}");
             assert!(ledger.entries.iter().all(|e| !e.is_nan()), "{name}");
         }
@@ -386,7 +386,7 @@ fn linear_models_of_two_classes() {
     let Model::Logistic(logit) = &models[3] else { unreachable!() };
     let mean: f64 = rows.iter().map(|r| r.0[2]).sum::<f64>() / 300.0;
     let weight = logit.coefficients()[2].weight;
-    for (row, explanation) in explain(&models[3], &table.batch(), Order::File).unwrap().iter().enumerate() {
+    for (row, explanation) in models[3].explain(&table.batch(), Order::File).unwrap().iter().enumerate() {
         let said = explanation.entries[3].evidence[1] - explanation.entries[3].evidence[0];
         assert!((said - weight * (rows[row].0[2] - mean)).abs() < 1e-10);
     }
@@ -409,7 +409,7 @@ fn calibration_is_spread_over_the_lines() {
     let line = Affine { bound: 0.0, scale: 0.6, bias: vec![0.1, -0.3, 0.2] };
     let model = Model::Calibrated(CalibratedModel::new(inner.clone(), Calibration::Affine(line)).unwrap());
     let explained = adds_up(&model, &table.batch(), "calibrated");
-    let plain = explain(&inner, &table.batch(), Order::Average).unwrap();
+    let plain = inner.explain(&table.batch(), Order::Average).unwrap();
     for (row, inside) in explained.iter().zip(&plain) {
         for (line, before) in row.entries.iter().zip(&inside.entries) {
             let scaled = |(a, b): (&f64, &f64)| (a - 0.6 * b).abs() < 1e-12 * b.abs().max(1.0);

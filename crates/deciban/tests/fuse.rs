@@ -2,14 +2,15 @@
 //! promise for rows that nobody has seen.
 
 use crate::common::Table;
-use deciban::calibrate::{Affine, CalibratedModel, Calibration, Calibrator};
-use deciban::explain::{Order, explain};
+use deciban::calibrate::{Affine, Calibration, Calibrator};
+use deciban::explain::Order;
 use deciban::family::gaussian::{Gaussian, Structure};
-use deciban::fuse::{FusedModel, Member};
-use deciban::learn::{Additive, Classifier, Learner, Logistic, Model};
+use deciban::folds::Folds;
+use deciban::learn::{Additive, Classifier, Learner, Logistic};
+use deciban::model::{CalibratedModel, Candidate, FusedModel, Member, Model, Recipe};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
-use deciban::select::{Candidate, CrossValidation, Folds, Recipe};
+use deciban::select::CrossValidation;
 
 /// The first two columns tell the classes by their difference, the other two by their spread: one kind of model for
 /// each.
@@ -71,7 +72,7 @@ fn a_ledger_is_the_weighted_sum_of_its_members_and_adds_up() {
         let evidence = plain.evidence(&batch).unwrap();
         let mut few = vec![0.0; evidence.values().len()];
         plain.evidence_into(&batch, &mut few).unwrap();
-        let ledgers = explain(&plain, &batch, Order::Average).unwrap();
+        let ledgers = plain.explain(&batch, Order::Average).unwrap();
         let own: Vec<_> = kept.iter().map(|m| m.model.evidence(&batch).unwrap()).collect();
         for row in 0..table.rows() {
             let names: Vec<&str> = ledgers[row].entries.iter().map(|e| e.name.as_str()).collect();
@@ -87,7 +88,7 @@ fn a_ledger_is_the_weighted_sum_of_its_members_and_adds_up() {
             continue;
         }
         let posterior = model.evidence(&batch).unwrap().posterior(&prior);
-        for (row, explanation) in explain(&model, &batch, Order::Average).unwrap().iter().enumerate() {
+        for (row, explanation) in model.explain(&batch, Order::Average).unwrap().iter().enumerate() {
             for (a, b) in [(0, 1), (2, 0), (1, 2)] {
                 let odds = posterior.log_row(row)[a] - posterior.log_row(row)[b];
                 assert!((explanation.ledger(a, b, &prior).total() - odds).abs() < 1e-9, "row {row}");

@@ -3,7 +3,8 @@
 use crate::common::Table;
 use deciban::engine::Memory;
 use deciban::family::gaussian::{Gaussian, Structure};
-use deciban::learn::{Classifier, Learner, LeastSquares, LeastSquaresModel, Model};
+use deciban::learn::{Classifier, Learner, LeastSquares, LeastSquaresModel};
+use deciban::model::Model;
 use deciban::numerics::Random;
 use serde_json::Value;
 

@@ -5,7 +5,8 @@ use deciban::engine::Memory;
 use deciban::family::AnyDensity;
 use deciban::family::gaussian::{Gaussian, GaussianDensity, Rank, Structure};
 use deciban::family::{AnyFamily, Density};
-use deciban::learn::{Classifier, Count, FittedBlock, Generative, GenerativeModel, Learner, Model};
+use deciban::learn::{Classifier, Count, FittedBlock, Generative, GenerativeModel, Learner};
+use deciban::model::Model;
 use deciban::numerics::{Random, eigen};
 use deciban::transform::Step;
 

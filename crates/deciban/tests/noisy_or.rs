@@ -3,7 +3,8 @@
 use crate::common::Table;
 use deciban::data::Batch;
 use deciban::engine::Memory;
-use deciban::learn::{Classifier, Learner, Method, Model, NoisyOr, NoisyOrModel};
+use deciban::learn::{Classifier, Learner, Method, NoisyOr, NoisyOrModel};
+use deciban::model::Model;
 use deciban::pass::pass_to_bytes;
 use deciban::posterior::Prior;
 use deciban::registry::accumulator;

@@ -8,12 +8,13 @@ use deciban::engine::{Engine, Memory};
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::{Estimator, Gaussian, Strength, Structure};
 use deciban::file::from_bytes;
-use deciban::learn::{Classifier, Generative, Learner, Logistic, Model, NaiveBayes, blocks};
+use deciban::folds::Folds;
+use deciban::learn::{Classifier, Effort, Generative, Learner, Logistic, NaiveBayes, blocks};
+use deciban::model::{Candidate, Model};
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic};
 use deciban::posterior::Prior;
-use deciban::select::grid::Effort;
-use deciban::select::{Candidate, CrossValidation, Folds, Likelihoods, Sums, grid};
+use deciban::select::{CrossValidation, Likelihoods, Sums, grid};
 use deciban::transform::{Binning, Step};
 
 /// What a naive loop adds up: errors, −ln p(true), squared distance.
@@ -487,7 +488,7 @@ fn likelihoods_of_counts_are_those_of_the_rows() {
     for (c, name, mean) in &told.ranked {
         let mut sum = 0.0;
         for held in 0..3u32 {
-            use deciban::select::{Folded, View};
+            use deciban::folds::{Folded, View};
             let view = Folded::new(&engine, View::without(&folds, held as usize, &[0, 1]));
             let model = candidates[*c].learn(&view).unwrap();
             let evidence = model.evidence(&batch).unwrap();
@@ -534,7 +535,7 @@ fn costs_and_priors_are_those_asked_for() {
 /// one is the cross-validation itself.
 #[test]
 fn learning_curves_are_cross_validations_of_fewer_rows() {
-    use deciban::select::{Folded, View};
+    use deciban::folds::{Folded, View};
     let table = clouds(12, [90, 90, 120]);
     let engine = table.memory();
     let candidates = [
@@ -577,10 +578,10 @@ fn learning_curves_are_cross_validations_of_fewer_rows() {
 /// A pass over a view and the scoring pass travel as bytes.
 #[test]
 fn passes_travel() {
+    use deciban::folds::{Folded, View, Viewed};
     use deciban::learn::{Summarise, Summary};
     use deciban::pass::pass_to_bytes;
     use deciban::registry::accumulator;
-    use deciban::select::{Folded, View, Viewed};
     let table = clouds(9, [20, 20, 20]);
     let engine = table.memory();
     let folds = Folds::stratified(&engine, 3, 0).unwrap();
@@ -645,11 +646,13 @@ fn candidates_suit_the_columns() {
     // Of very many rows and classes, too.
     let numbers = Columns(vec![Column::number("x")]);
     let mut all = grid::candidates(&numbers, &[], Effort::Normal, 1e6).unwrap();
-    let gone = grid::keep_quick(&mut all, (1e6, 1, 3), Effort::Normal);
+    let table =
+        |classes: usize, effort: Effort| grid::Table { columns: &numbers.0, profiles: &[], classes, rows: 1e6, effort };
+    let gone = grid::keep_quick(&mut all, &table(3, Effort::Normal));
     assert!(gone.len() == 1 && gone[0].0 == "parzen" && all.iter().all(|c| c.kind != "parzen"), "{gone:?}");
-    let kept = grid::keep_quick(&mut all.clone(), (1e6, 1, 100), Effort::Thorough);
+    let kept = grid::keep_quick(&mut all.clone(), &table(100, Effort::Thorough));
     assert!(kept.iter().all(|(kind, _)| kind != "logistic"), "{kept:?}");
-    let gone = grid::keep_quick(&mut all, (1e6, 1, 100), Effort::Normal);
+    let gone = grid::keep_quick(&mut all, &table(100, Effort::Normal));
     let kinds: Vec<String> = gone.into_iter().map(|(kind, _)| kind).collect();
     assert!(kinds == ["logistic", "additive"] && !all.is_empty() && all.iter().all(|c| c.kind != "logistic"));
 }

@@ -1,11 +1,11 @@
 //! What the chosen model does not take is a mistake of usage, never ignored; so is, beside statistics files,
 //! what was settled when they were made. Which model takes which options is in the library
-//! ([`deciban::learn::options::MODELS`]).
+//! ([`deciban::model::models`]).
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use deciban::learn::options::takers;
+use deciban::model::takers;
 
 use crate::cmd::is_statistics;
 
@@ -48,7 +48,7 @@ pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), cl
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deciban::learn::options::MODELS;
+    use deciban::model::models;
 
     use super::*;
 
@@ -58,9 +58,9 @@ mod tests {
         let fit = program.find_subcommand("fit").unwrap();
         let argument = |id: &str| fit.get_arguments().find(|arg| arg.get_id() == id);
         for model in argument("model").unwrap().get_possible_values() {
-            assert!(MODELS.iter().any(|(name, _)| *name == model.get_name()), "{}", model.get_name());
+            assert!(models().iter().any(|(name, _)| *name == model.get_name()), "{}", model.get_name());
         }
-        for id in MODELS.iter().flat_map(|(_, groups)| groups.iter()).copied().flatten().chain(&SETTLED) {
+        for id in models().iter().flat_map(|(_, groups)| groups.iter()).copied().flatten().chain(&SETTLED) {
             assert!(argument(id).is_some(), "there is no option {id}");
         }
         // Every option of a model's own belongs to a group.

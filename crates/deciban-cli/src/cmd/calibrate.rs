@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use deciban::Result;
 use deciban::calibrate::{
-    CalibratedModel, Calibration, Calibrator, Held, HeldScores, Method, Piece, Rescored, ScoredRows, cllr, min_cllr,
+    Calibration, Calibrator, Held, HeldScores, Method, Piece, Rescored, ScoredRows, cllr, min_cllr,
 };
 use deciban::data::Batch;
 use deciban::decision::Costs;
 use deciban::evaluate::Scored;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::{CalibratedModel, Model};
 use serde_json::json;
 
 use crate::args::{ReadArgs, one_of, open_for_model};

@@ -7,9 +7,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use deciban::calibrate::Method;
 use deciban::file::Archive;
-use deciban::learn::options::MODELS;
-use deciban::learn::{Classifier, Model, Options, Statistics};
-use deciban::select::grid::Effort;
+use deciban::learn::{Classifier, Effort, Options, Statistics};
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_tasks::{
     Kept, Learned, Learning, PriorChoice, Source, check_keeps, comparison, describe, learn, learn_from_statistics,
@@ -153,7 +152,7 @@ impl Fit {
         };
         let schema = model.schema();
         let (classes, columns) = (schema.classes().len(), schema.columns().len());
-        let rows = describe::rows(model);
+        let rows = model.learned_from();
         note!("{}: {rows} rows, {columns} columns, {classes} classes, {seconds:.2} s", path);
         note!("{}", describe::in_short(model));
         Ok(())
@@ -170,25 +169,11 @@ fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
         "model": learned.kind,
         "classes": model.schema().classes(),
         "columns": model.schema().names(),
-        "rows": describe::rows(model),
+        "rows": model.learned_from(),
         "prior": model.prior().probabilities(),
         "seconds": seconds,
     });
-    match model.plain() {
-        Model::Generative(model) => {
-            report["options"] = describe::options_json(model);
-            report["class_rows"] = json!(model.rows());
-        }
-        Model::Logistic(model) => report["fit"] = json!(model.fit()),
-        Model::Additive(model) => report["fit"] = json!(model.fit()),
-        Model::Fused(model) => {
-            let member = |m: &deciban::fuse::Member| json!({ "name": m.name, "weight": m.weight });
-            report["members"] = model.members().iter().map(member).collect();
-        }
-        Model::Calibrated(_) => {}
-        Model::NoisyOr(model) => report["fit"] = json!(model.fit()),
-        Model::LeastSquares(model) => report["r2"] = json!(model.explained()),
-    }
+    describe::report(model).into_iter().for_each(|(name, value)| report[name] = value);
     report["calibration"] = match (&learned.crossed, model) {
         (Some(crossed), _) => crossed.json(),
         (None, Model::Calibrated(model)) => {
@@ -206,7 +191,7 @@ fn report(learned: &Learned, seconds: f64) -> Result<serde_json::Value> {
 
 /// The names that `--model` takes.
 fn models() -> PossibleValuesParser {
-    PossibleValuesParser::new(MODELS.iter().map(|(name, _)| *name))
+    PossibleValuesParser::new(deciban::model::models().into_iter().map(|(name, _)| name))
 }
 
 /// Whether a path is a statistics file. What is called one is opened as one, so that its own fault is told.

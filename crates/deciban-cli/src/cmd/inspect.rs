@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deciban::evaluate::{Sampling, expected};
+use deciban::expected::{Sampling, expected};
 use deciban::file::Archive;
-use deciban::learn::{Model, Statistics};
+use deciban::learn::Statistics;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_tasks::Terms;
-use deciban_tasks::describe::{self, Description, scores};
+use deciban_tasks::describe::{self, Description, equivalent};
 use serde_json::{Value, json};
 
 use crate::args::DecisionArgs;
@@ -106,8 +107,8 @@ impl Inspect {
         };
         let equivalent = model.log_linear()?;
         match self.json {
-            true => say!("{:#}", scores::equivalent_json(model, &equivalent)),
-            false => say!("{}", scores::equivalent(model, &equivalent).trim_end()),
+            true => say!("{:#}", equivalent::equivalent_json(model, &equivalent)),
+            false => say!("{}", equivalent::equivalent(model, &equivalent).trim_end()),
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deciban::Result;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 
 use crate::output::note;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use deciban::data::{Kind, Schema};
 use deciban::explain::Order;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_plot::{Figure, Scene, Theme, chart};
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
 use deciban_tasks::{Form, Outside, PriorChoice, Shown, unseen};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use deciban::data::{Column, Value};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 
 use deciban_tasks::table::exact;

@@ -1,7 +1,8 @@
 //! `deciban stats`: rows to a statistics file.
 
 use clap::Args;
-use deciban::learn::options::GENERATIVE;
+use clap::builder::PossibleValuesParser;
+use deciban::learn::{Generative, Named};
 use deciban::{Error, Result};
 use deciban_tasks::sql::{self, Dialect, Query};
 use deciban_tasks::{Learning, collect, describe};
@@ -43,7 +44,7 @@ pub struct Stats {
     #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "data")]
     from_sql: Vec<String>,
     /// The kind of model that the statistics are for
-    #[arg(long, value_parser = GENERATIVE, default_value = "gaussian")]
+    #[arg(long, value_parser = generative(), default_value = "gaussian")]
     model: String,
     #[command(flatten)]
     columns: ColumnArgs,
@@ -111,4 +112,9 @@ impl Stats {
         note!("{}", describe::statistics(&output.to_string(), &statistics).trim_end());
         Ok(())
     }
+}
+
+/// The names that `--model` takes.
+fn generative() -> PossibleValuesParser {
+    PossibleValuesParser::new(Generative::MODELS.iter().map(|(name, _)| *name))
 }

@@ -15,15 +15,9 @@ from ._statistics import Statistics
 __all__ = ["Classifier", "NotFittedError"]
 
 
-#: The models that are fitted from statistics, which add up.
-GENERATIVE = ("gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen")
-
-
-#: The models that take sparse matrices, whose cells are counts.
-SPARSE = ("auto", "fused", "bernoulli", "multinomial", "naive-bayes", "logistic", "probit", "cloglog", "noisy-or")
-
-#: The models of two classes.
-BINARY = ("probit", "cloglog", "noisy-or")
+#: The models that are fitted from statistics, which add up; those that take sparse matrices, whose cells are counts;
+#: and those of two classes.
+GENERATIVE, SPARSE, BINARY = map(tuple, _core.models())
 
 
 def _adds_rows(classifier):

@@ -4,7 +4,7 @@ mod driver;
 
 use std::path::{Path, PathBuf};
 
-use deciban::learn::Model;
+use deciban::model::Model;
 use deciban_data::{Files, Options, Target};
 use deciban_serve::Server;
 use deciban_tasks::{Learning, learn};

@@ -2,10 +2,12 @@
 //! have not learned from.
 
 use deciban::engine::{Engine, Run};
-use deciban::learn::{Model, Summarise};
+use deciban::folds::Folds;
+use deciban::learn::{Effort, Summarise};
+use deciban::model::{Candidate, Model};
 use deciban::posterior::Prior;
-use deciban::select::grid::{self, Effort};
-use deciban::select::{Candidate, Comparison, CrossValidation, Folds, Likelihoods};
+use deciban::select::grid::{self, Table};
+use deciban::select::{Comparison, CrossValidation, Likelihoods};
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
@@ -65,8 +67,9 @@ pub(crate) fn candidates(
             all.retain(|candidate| kinds.iter().all(|(kind, _)| *kind != candidate.kind));
             skipped.extend(kinds.into_iter().map(|(kind, why)| (kind.to_string(), why)));
         }
-        let size = (rows, schema.columns().len(), schema.classes().len());
-        skipped.extend(grid::keep_quick(&mut all, size, effort));
+        let (columns, classes) = (schema.columns(), schema.classes().len());
+        let table = Table { columns, profiles: &[], classes, rows, effort };
+        skipped.extend(grid::keep_quick(&mut all, &table));
         told.extend(not_tried(&skipped));
         if rows > MOST_ITERATED && effort != Effort::Thorough {
             all.retain(|candidate| candidate.closed_form(schema.columns()).is_some());

@@ -1,10 +1,36 @@
 //! Additive models in words and tables: the terms by their importance, and what their cells say.
 
+use deciban::Result;
 use deciban::evidence::decibans;
 use deciban::learn::{AdditiveFit, AdditiveModel, Classifier, TermTable};
 use serde_json::{Value, json};
 
+use super::Describe;
 use crate::table::{Table, number};
+
+impl Describe for AdditiveModel {
+    const PLURAL: &'static str = "additive models";
+
+    fn in_short(&self) -> String {
+        additive_options(self)
+    }
+
+    fn text(&self, _: f64) -> String {
+        additive(self)
+    }
+
+    fn json(&self, _: f64) -> Result<Value> {
+        Ok(additive_json(self))
+    }
+
+    fn report(&self) -> Vec<(&'static str, Value)> {
+        vec![("fit", json!(self.fit()))]
+    }
+
+    fn warning(&self) -> Option<String> {
+        additive_warning(self.fit())
+    }
+}
 
 /// Terms that are listed.
 const LISTED: usize = 40;
@@ -16,7 +42,7 @@ const CELLS: usize = 60;
 const SAME: f64 = 0.05;
 
 /// The terms by their importance, the tables of the first, and how the fit went.
-pub fn additive(model: &AdditiveModel) -> String {
+fn additive(model: &AdditiveModel) -> String {
     let fit = model.fit();
     let mut figures = Table::new(["weight decay", &number(fit.weight_decay, 6)]);
     if let Some(decay) = fit.pair_decay {
@@ -133,7 +159,7 @@ fn joined(low: &str, high: &str) -> Option<String> {
 }
 
 /// The decay, the pairs and how the fit went, on one line.
-pub fn additive_options(model: &AdditiveModel) -> String {
+fn additive_options(model: &AdditiveModel) -> String {
     let fit = model.fit();
     let chosen = match fit.tried.len() {
         0 => String::new(),
@@ -149,7 +175,7 @@ pub fn additive_options(model: &AdditiveModel) -> String {
 }
 
 /// What a person must know about a fit that did not end well.
-pub fn additive_warning(fit: &AdditiveFit) -> Option<String> {
+fn additive_warning(fit: &AdditiveFit) -> Option<String> {
     (!fit.converged && fit.slope > 0.1).then(|| {
         let (slope, iterations) = (number(fit.slope, 3), fit.iterations);
         format!(
@@ -159,7 +185,7 @@ pub fn additive_warning(fit: &AdditiveFit) -> Option<String> {
 }
 
 /// The terms for programs.
-pub fn additive_json(model: &AdditiveModel) -> Value {
+fn additive_json(model: &AdditiveModel) -> Value {
     json!({
         "model": "additive",
         "target": model.schema().target(),

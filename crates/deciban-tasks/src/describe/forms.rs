@@ -94,7 +94,7 @@ pub fn model_json(model: &GenerativeModel) -> Result<Value> {
         |c: usize| json!({ "class": names[c], "rows": model.rows()[c], "prior": model.prior().probabilities()[c] });
     let mut all = json!({
         "model": "generative",
-        "blocks": super::options_json(model),
+        "blocks": super::generative::options_json(model),
         "target": schema.target(),
         "columns": schema.names(),
         "classes": (0..names.len()).map(class).collect::<Vec<_>>(),

@@ -3,7 +3,8 @@
 use deciban::data::Kind;
 use deciban::evidence::decibans;
 use deciban::family::{AnyDensity, AnyFamily};
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_plot::chart::{self, Cloud, Ellipse, Grid, Regions, Sample, View};
 use deciban_plot::{Figure, Marker, PALETTE, Paint, Scene};

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use deciban::engine::Run;
-use deciban::learn::{Classifier, Model};
-use deciban::select::{Candidate, CrossValidation, Folds, LearningCurve, Sums};
+use deciban::folds::Folds;
+use deciban::learn::Classifier;
+use deciban::model::{Candidate, Model};
+use deciban::select::{CrossValidation, LearningCurve, Sums};
 use deciban::{Error, Result};
 use deciban_data::Files;
 use deciban_plot::chart;

@@ -17,7 +17,7 @@ pub use learning::learning_curve;
 pub use report::report;
 
 use deciban::decision::Costs;
-use deciban::learn::Model;
+use deciban::model::Model;
 use deciban::posterior::Prior;
 
 /// A model with the prior and costs it is used with.

@@ -7,7 +7,8 @@ use deciban::calibrate::Share;
 use deciban::data::{Batch, Kind, MISSING, Sparse};
 use deciban::evidence::Evidence;
 use deciban::family::AnyDensity;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::transform::Bins;
 use deciban::{Error, Result};
 

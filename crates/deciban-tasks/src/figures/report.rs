@@ -6,7 +6,8 @@ use std::fmt::Write;
 use deciban::Result;
 use deciban::data::Kind;
 use deciban::decision::Costs;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 
 use super::features::not_all;
@@ -139,7 +140,7 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
     text += "</div>\n";
     let options = describe::in_short(used.model);
     let _ = writeln!(text, "<h2>Model</h2>\n<pre>{}</pre>", escaped(&options));
-    let rows = number(describe::rows(used.model), 12);
+    let rows = number(used.model.learned_from(), 12);
     let columns = used.model.schema().columns().len();
     let _ = writeln!(
         text,

@@ -23,14 +23,12 @@ mod rest;
 mod partial;
 mod scores;
 mod conformal;
-mod model;
 
 pub use affine::Affine;
 pub(crate) use affine::least_loss;
 pub use beta::Beta;
 pub use bound::{BOUNDS, bound};
 pub use conformal::{Conformity, conformal};
-pub use model::CalibratedModel;
 pub use partial::{Share, count_cells};
 pub use rest::{LlrMap, OneVersusRest};
 pub(crate) use rows::Without;
@@ -383,7 +381,7 @@ impl Calibration {
     }
 
     /// How many classes it is for.
-    fn classes(&self) -> Option<usize> {
+    pub(crate) fn classes(&self) -> Option<usize> {
         match self {
             Calibration::Affine(affine) => Some(affine.bias.len()),
             Calibration::Steps(_) | Calibration::Beta(_) => Some(2),

@@ -2,8 +2,8 @@
 //! taught. It says later how far the shares of the classes among new rows can be trusted
 //! ([`proportions`](crate::proportions)), and how usual a new row is for each class ([`conformal`](super::conformal)).
 
+use super::Calibration;
 use super::partial::Share;
-use super::{CalibratedModel, Calibration};
 use crate::error::{Error, Result};
 use crate::evaluate::Scored;
 use crate::evidence::Evidence;
@@ -74,13 +74,6 @@ impl HeldScores {
         let mut rows = Scored::new(evidence.classes())?;
         rows.append(&evidence, self.rows.truth(), Some(self.rows.weights()))?;
         Ok(rows)
-    }
-}
-
-impl CalibratedModel {
-    /// The scores that taught the map, with calibrated evidence; `None` where they were not kept.
-    pub fn calibrated_scores(&self) -> Result<Option<Scored>> {
-        self.scores().map(|scores| scores.calibrated(self.calibration(), self.typical_cells())).transpose()
     }
 }
 

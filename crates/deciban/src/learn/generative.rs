@@ -1,17 +1,21 @@
 //! Generative models: p(x | class) is the product of its blocks' densities, fitted in closed form
 //! from one pass. The prior of the training data is kept beside the model and never touches it.
 
+use std::sync::atomic::AtomicBool;
+
 use super::em::{self, Convergence};
 use super::{
-    About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, blocks, evidence_of, score_in_tiles,
+    About, Block, Classifier, Components, Count, Learner, Statistics, Summarise, blocks, evidence_of, explain,
+    score_in_tiles,
 };
 use crate::data::{Batch, Column, Kind, Profile, Rows, Schema, Tile, Value};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::explain::{Explanation, Order};
 use crate::family::gaussian::Gaussian;
 use crate::family::histogram::{Histogram, sketches};
-use crate::family::{AnyDensity, AnyFamily, Density, Family, Names};
+use crate::family::{AnyDensity, AnyFamily, Density, Domain, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::posterior::Prior;
@@ -426,6 +430,23 @@ impl Classifier for GenerativeModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.rows.iter().sum()
+    }
+
+    fn domains(&self) -> Vec<(usize, Domain)> {
+        let of_block = |fitted: &FittedBlock| {
+            let domain = fitted.density.domain().filter(|_| fitted.block.gaussianise.is_none());
+            let columns = domain.map(|domain| fitted.block.columns.iter().map(move |&column| (column, domain)));
+            columns.into_iter().flatten().collect::<Vec<_>>()
+        };
+        self.blocks.iter().flat_map(of_block).collect()
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
+        explain::explain(self, x, order, stop)
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

@@ -14,11 +14,15 @@
 //! its sum. So the decision under the training prior is the largest score. For two classes b is
 //! proportional to the direction of LDA; with more, classes between others are masked.
 
+use std::sync::atomic::AtomicBool;
+
+use super::options::{FOLDS, Group, Named, Options, Seen};
 use super::{About, Classifier, Generative, Learner, Statistics, evidence_of, score_in_tiles};
-use crate::data::{Batch, Cells, Rows, Tile};
+use crate::data::{Batch, Cells, Column, Rows, Tile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::explain::{AVERAGE, Entry, Explanation, Order, base, slopes};
 use crate::family::AnyStatistic;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, LinearForm};
 use crate::file::{Archive, Stored};
@@ -104,6 +108,30 @@ fn solve(t: &Matrix, c: &Matrix) -> Option<Matrix> {
     w.data().iter().all(|x| x.is_finite()).then_some(w)
 }
 
+impl Named for LeastSquares {
+    const MODELS: &'static [(&'static str, &'static [Group])] = &[("least-squares", &[FOLDS])];
+
+    fn of_options(_: &str, _: &Options, _: &[Column], _: Seen<'_>) -> Result<Self> {
+        Ok(LeastSquares)
+    }
+
+    fn model(&self) -> &'static str {
+        "least-squares"
+    }
+
+    fn of_model(_: &LeastSquaresModel) -> Self {
+        LeastSquares
+    }
+
+    fn statistics_of(_: &str) -> Option<&str> {
+        Some("gaussian")
+    }
+
+    fn of_statistics(&self, statistics: &Statistics) -> Result<LeastSquaresModel> {
+        self.fit(statistics)
+    }
+}
+
 impl Learner for LeastSquares {
     type Model = LeastSquaresModel;
 
@@ -126,11 +154,6 @@ pub struct LeastSquaresModel {
 }
 
 impl LeastSquaresModel {
-    /// Σ of the row weights.
-    pub fn weight(&self) -> f64 {
-        self.weight
-    }
-
     /// R² of each class's indicator.
     pub fn explained(&self) -> &[f64] {
         &self.explained
@@ -146,12 +169,39 @@ impl LeastSquaresModel {
     }
 
     /// ln p under the training prior, up to what all classes share.
-    pub(crate) fn log_share(&self, score: f64) -> f64 {
+    fn log_share(&self, score: f64) -> f64 {
         score.max(1.0 / (self.weight + self.empirical().classes() as f64)).ln()
     }
 
+    /// What each cell of a row says.
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        let (mut centred, p) = (Tile::default(), self.empirical().probabilities());
+        self.centred(x, row..row + 1, &mut centred)?;
+        let raw = self.cells(x, row)?;
+        let forms = self.scores();
+        let d = raw.len();
+        let of_class = |k: usize| {
+            let z = p[k] + (0..d).map(|j| forms[k].w[j] * centred.column(j)[0]).sum::<f64>();
+            let (from, slopes) = slopes(p[k], z, |score| vec![self.log_share(score)]);
+            (from[0], slopes[0])
+        };
+        let classes: Vec<(f64, f64)> = (0..p.len()).map(of_class).collect();
+        let mut all = vec![base(AVERAGE, &classes.iter().map(|c| c.0).collect::<Vec<_>>(), self.empirical())];
+        for j in 0..d {
+            let name = &raw[j].0;
+            all.push(match raw[j].1.is_nan() {
+                true => Entry::missing(name, p.len()),
+                false => {
+                    let says = |(k, c): (usize, &(f64, f64))| c.1 * forms[k].w[j] * centred.column(j)[0];
+                    Entry::new(name, format!("{}", raw[j].1), classes.iter().enumerate().map(says).collect())
+                }
+            });
+        }
+        Ok(Explanation { entries: all })
+    }
+
     /// The names and numbers of a row.
-    pub(crate) fn cells(&self, x: &Batch<'_>, row: usize) -> Result<Vec<(String, f64)>> {
+    fn cells(&self, x: &Batch<'_>, row: usize) -> Result<Vec<(String, f64)>> {
         let mut tile = Tile::default();
         Cells::new(x, &self.columns, Rows::Range(row..row + 1)).read_numbers(&mut tile)?;
         let name = |j: usize| self.schema().columns()[self.columns[j]].name.clone();
@@ -159,7 +209,7 @@ impl LeastSquaresModel {
     }
 
     /// x − m of some rows, 0 where a cell is missing.
-    pub(crate) fn centred(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, tile: &mut Tile) -> Result<()> {
+    fn centred(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, tile: &mut Tile) -> Result<()> {
         Cells::new(x, &self.columns, Rows::Range(rows.clone())).read_numbers(tile)?;
         for (j, m) in self.mean.iter().enumerate() {
             let column = tile.column_mut(j);
@@ -182,6 +232,14 @@ impl Classifier for LeastSquaresModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.weight
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
+        (0..x.rows()).map(|row| self.explain_row(x, row)).collect()
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

@@ -1,7 +1,8 @@
 //! Learners and the models they leave. A [`Learner`] is a loop over passes: closed-form models need
 //! one, others send their current parameters inside the next pass.
 //!
-//! To add a learner: write its file, and add one line to the list of models at the end of this one.
+//! To add a learner: write its file, with [`Learner`] and [`Named`] for it and [`Classifier`] for its model, and add it
+//! to the list of learners ([`with_learners`](crate::with_learners)).
 
 mod about;
 mod additive;
@@ -10,11 +11,13 @@ pub mod blocks;
 mod components;
 mod em;
 mod expect;
+mod explain;
 mod generative;
 mod least_squares;
 mod log_linear;
 mod logistic;
 mod noisy_or;
+mod models;
 pub mod options;
 mod project;
 mod start;
@@ -22,7 +25,7 @@ mod statistics;
 mod summary;
 
 pub use about::About;
-pub use additive::{Additive, AdditiveFit, AdditiveModel, Encode, Slopes, Tally, TermTable, Tried};
+pub use additive::{Additive, AdditiveFit, AdditiveModel, Encode, HeldOut, Slopes, Tally, TermTable, Tried};
 pub use block::Block;
 pub use blocks::NaiveBayes;
 pub use components::{Components, Count};
@@ -31,29 +34,27 @@ pub use expect::Expect;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
-pub(crate) use logistic::features::Term;
 pub use logistic::{
     Bend, Coefficient, Descent, Differentiate, Fit, Gather, Link, Logistic, LogisticModel, Scale, Solver,
 };
+pub use models::model_of;
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};
-pub use options::{Options, Seen};
+pub use options::{Effort, Group, Named, Options, Seen};
 pub use project::Project;
 pub use start::{Cluster, Sample};
 pub use statistics::Statistics;
 pub use summary::{Summarise, Summary};
 
-use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use crate::calibrate::CalibratedModel;
 use crate::data::{Batch, Schema};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
-use crate::family::{Density, Domain};
-use crate::file::{Archive, Stored};
-use crate::fuse::FusedModel;
+use crate::explain::{Explanation, Order};
+use crate::family::Domain;
 use crate::posterior::Prior;
 
 /// Learns a model from rows, wherever they are.
@@ -80,6 +81,52 @@ pub trait Classifier {
         Error::check_shape("cells for the evidence", evidence.values().len(), out.len())?;
         out.copy_from_slice(evidence.values());
         Ok(())
+    }
+
+    /// How many rows it has learned from, by their weights where it knows these alone.
+    fn learned_from(&self) -> f64;
+
+    /// The columns whose cells it describes only where they lie in a domain, each with it.
+    fn domains(&self) -> Vec<(usize, Domain)> {
+        Vec::new()
+    }
+
+    /// What each feature says in rows that have the columns of the schema; see
+    /// [`explain_until`](Classifier::explain_until).
+    fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>>;
+
+    /// Explains rows, one after the other.
+    ///
+    /// ```
+    /// use deciban::data::{Batch, Schema};
+    /// use deciban::engine::Memory;
+    /// use deciban::explain::Order;
+    /// use deciban::family::gaussian::Gaussian;
+    /// use deciban::learn::{Classifier, Generative, Learner};
+    ///
+    /// let schema = Schema::numbers(&["height", "weight"], "sex", &["F", "M"])?;
+    /// // Six made-up people.
+    /// let people = [155.0, 52.0, 160.0, 61.0, 168.0, 58.0, 168.0, 70.0, 175.0, 69.0, 183.0, 84.0];
+    /// let rows = Batch::new(6).row_major(&people[..], 2)?.classes(&[0, 0, 0, 1, 1, 1])?;
+    /// let learner = Generative::gaussian(schema.columns(), Gaussian::default())?;
+    /// let model = learner.learn(&Memory::new(schema, rows)?)?;
+    ///
+    /// let somebody = Batch::new(1).row_major(&[170.0, 75.0][..], 2)?;
+    /// let ledger = model.explain(&somebody, Order::Average)?[0].ledger(1, 0, model.prior());
+    /// let log_posterior = model.evidence(&somebody)?.posterior(model.prior());
+    /// let log_odds = log_posterior.log_row(0)[1] - log_posterior.log_row(0)[0];
+    /// assert!((ledger.total() - log_odds).abs() < 1e-12);
+    /// # Ok::<(), deciban::Error>(())
+    /// ```
+    fn explain(&self, x: &Batch<'_>, order: Order) -> Result<Vec<Explanation>> {
+        self.explain_until(x, order, &AtomicBool::new(false))
+    }
+
+    /// The same, but soon after `stop` turns true it ends, with [`Error::Interrupted`]: many columns that are modelled
+    /// jointly take seconds even for a few rows.
+    fn explain_until(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
+        Error::check_shape("columns of a batch", self.schema().columns().len(), x.width())?;
+        self.ledgers(x, order, stop)
     }
 
     /// The columns it takes and the classes it knows.
@@ -135,138 +182,4 @@ fn score_in_tiles(
         })?,
     }
     Evidence::check(classes, out)
-}
-
-impl Model {
-    /// Writes a model file, whole or not at all.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.archive()?.write(path)
-    }
-
-    /// What a model file holds.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.archive()?.to_bytes()
-    }
-
-    /// The archive of a model file, which may hold more.
-    pub fn archive(&self) -> Result<Archive> {
-        let mut archive = Archive::new("model");
-        self.put(&mut archive, "kind", "model")?;
-        Ok(archive)
-    }
-
-    /// Reads a model file.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Model::of_archive(&Archive::read(path, "model")?)
-    }
-
-    /// Reads what a model file holds.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Model::of_archive(&Archive::from_bytes(bytes, "model")?)
-    }
-
-    /// The model in the archive of a model file.
-    pub fn of_archive(archive: &Archive) -> Result<Self> {
-        Model::get(archive, "kind", "model")
-    }
-
-    /// The model with the profiles of its columns, as `engine` sees them: what it learned from.
-    pub fn with_profiles(mut self, engine: &dyn Engine) -> Result<Self> {
-        self.about_mut().set_profiles(engine.profiles()?)?;
-        Ok(self)
-    }
-
-    /// The model without its calibration, if it has one.
-    pub fn plain(&self) -> &Model {
-        match self {
-            Model::Calibrated(calibrated) => calibrated.model(),
-            model => model,
-        }
-    }
-
-    /// The columns whose cells are described only where they lie in a domain, each with it.
-    pub fn domains(&self) -> Vec<(usize, Domain)> {
-        match self {
-            Model::Generative(model) => {
-                let of_block = |fitted: &FittedBlock| {
-                    let domain = fitted.density.domain().filter(|_| fitted.block.gaussianise.is_none());
-                    let columns = domain.map(|domain| fitted.block.columns.iter().map(move |&column| (column, domain)));
-                    columns.into_iter().flatten().collect::<Vec<_>>()
-                };
-                model.blocks().iter().flat_map(of_block).collect()
-            }
-            Model::Calibrated(model) => model.model().domains(),
-            Model::Fused(model) => model.members().iter().flat_map(|member| member.model.domains()).collect(),
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// The kinds of models: a name in files, a variant of [`Model`] and its type.
-macro_rules! models {
-    ($($(#[$doc:meta])* $name:literal $variant:ident: $model:ty),* $(,)?) => {
-        /// A model of any kind, as files hold it.
-        #[derive(Clone, Debug)]
-        pub enum Model { $($(#[$doc])* $variant($model)),* }
-
-        impl Model {
-            /// Puts the model under `name`, and what it is under `kind`.
-            pub(crate) fn put(&self, archive: &mut Archive, kind: &str, name: &str) -> Result<()> {
-                match self {
-                    $(Model::$variant(model) => {
-                        archive.put_json(kind, &$name)?;
-                        model.store(archive, name)
-                    })*
-                }
-            }
-
-            pub(crate) fn get(archive: &Archive, kind: &str, name: &str) -> Result<Self> {
-                match archive.json::<String>(kind)?.as_str() {
-                    $($name => Ok(Model::$variant(<$model>::load(archive, name)?)),)*
-                    other => Err(archive.damaged(&format!("there is no kind of model named `{other}`"))),
-                }
-            }
-        }
-
-        $(impl From<$model> for Model {
-            fn from(model: $model) -> Self {
-                Model::$variant(model)
-            }
-        })*
-
-        impl Classifier for Model {
-            fn about(&self) -> &About {
-                match self { $(Model::$variant(model) => model.about()),* }
-            }
-
-            fn about_mut(&mut self) -> &mut About {
-                match self { $(Model::$variant(model) => model.about_mut()),* }
-            }
-
-            fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-                match self { $(Model::$variant(model) => model.evidence(x)),* }
-            }
-
-            fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-                match self { $(Model::$variant(model) => model.evidence_into(x, out)),* }
-            }
-        }
-    };
-}
-
-models! {
-    /// Class-conditional densities.
-    "generative" Generative: GenerativeModel,
-    /// Posteriors linear in the features.
-    "logistic" Logistic: LogisticModel,
-    /// Tables of columns and pairs.
-    "additive" Additive: AdditiveModel,
-    /// Causes of an effect.
-    "noisy-or" NoisyOr: NoisyOrModel,
-    /// Scores by least squares.
-    "least-squares" LeastSquares: LeastSquaresModel,
-    /// Several of them, by a weight for each.
-    "fused" Fused: FusedModel,
-    /// Any of them with its calibration.
-    "calibrated" Calibrated: CalibratedModel,
 }

@@ -1,44 +1,55 @@
-//! The hyper-parameters of all models as plain data, and the learner that they make of a model's name. The
+//! The hyper-parameters of all models as plain data, and the learners that they make of a model's name. The
 //! program's flags and Python's keywords fill them, so both mean the same.
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Additive, Block, Count, Descent, Generative, LeastSquares, Link, Logistic, NaiveBayes, NoisyOr, Solver, blocks,
-};
+use super::{Block, Count, Learner, Solver, Statistics};
 use crate::data::{Column, Profile};
 use crate::error::{Error, Result};
-use crate::family::counts::Unseen;
 use crate::family::gaussian::{Estimator, Gaussian, Rank, Strength, Structure};
-use crate::family::histogram::Histogram;
-use crate::family::{AnyFamily, Family};
-use crate::select::Recipe;
-use crate::select::grid::Effort;
-use crate::transform::{Binning, Step};
-
-/// The models that are fitted from statistics.
-pub const GENERATIVE: [&str; 8] =
-    ["gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen"];
-
-/// The models that are linear in their features, and their links.
-pub const LINEAR: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
-
-/// The model of tables of columns and pairs.
-pub const ADDITIVE: &str = "additive";
-
-/// Several models together: what a search makes of the best of each kind.
-pub const FUSED: &str = "fused";
-
-/// The model of causes and an effect.
-pub const NOISY_OR: &str = "noisy-or";
-
-/// The model of indicators of the classes.
-pub const LEAST_SQUARES: &str = "least-squares";
+use crate::transform::Step;
 
 /// Names of options that go together.
 pub type Group = &'static [&'static str];
 
-const GAUSSIAN: Group = &[
+/// A learner that people ask for by the name of a model.
+pub trait Named: Learner + Clone {
+    /// The models that it makes, each with the options that it takes; options in no group are for all models.
+    const MODELS: &'static [(&'static str, &'static [Group])];
+
+    /// Those of them that are for two classes alone.
+    const OF_TWO_CLASSES: &'static [&'static str] = &[];
+
+    /// Whether folds settle something that is left open, also where there is no calibration.
+    const SETTLES: bool = false;
+
+    /// Whether it makes a model of this name.
+    fn makes(model: &str) -> bool {
+        Self::MODELS.iter().any(|(name, _)| *name == model)
+    }
+
+    /// The learner for one of these names.
+    fn of_options(model: &str, options: &Options, columns: &[Column], seen: Seen<'_>) -> Result<Self>;
+
+    /// The name of the model that it makes.
+    fn model(&self) -> &'static str;
+
+    /// How a model was learned, as far as the model tells.
+    fn of_model(model: &Self::Model) -> Self;
+
+    /// The generative model whose statistics are all that a model needs, if there is one.
+    fn statistics_of(model: &str) -> Option<&str> {
+        let _ = model;
+        None
+    }
+
+    /// The model that statistics give, where they are all that it needs.
+    fn of_statistics(&self, _: &Statistics) -> Result<Self::Model> {
+        Err(Error::parameter("model", format!("{} learns from rows, not from statistics", self.model())))
+    }
+}
+
+pub(super) const GAUSSIAN: Group = &[
     "covariance",
     "estimator",
     "shrinkage",
@@ -52,58 +63,46 @@ const GAUSSIAN: Group = &[
     "rank",
 ];
 /// Rows that are images.
-const IMAGES: Group = &["deskew"];
+pub(super) const IMAGES: Group = &["deskew"];
 /// Classes of several components, and rows without a label: generative models.
-const EM: Group = &["components", "unlabelled_weight", "iterations"];
+pub(super) const EM: Group = &["components", "unlabelled_weight", "iterations"];
 /// How much work a search may take, and the kinds of models that it tries.
-const SEARCH: Group = &["effort", "models"];
+pub(crate) const SEARCH: Group = &["effort", "models"];
 /// Folds settle what is left open, and calibrations of any model.
-const FOLDS: Group = &["folds", "seed"];
-const PSEUDO_COUNT: Group = &["pseudo_count"];
-const LEVELS: Group = &["refuse_unseen"];
-const MIXED: Group = &["joint_numbers", "family"];
-const BINS: Group = &["bins"];
-const WORDS: Group = &["min_count", "vocabulary"];
-const COMPLEMENT: Group = &["complement"];
-const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
-const DECAY: Group = &["weight_decay"];
-const PAIRS: Group = &["pairs", "pair_decay"];
-const EFFECT: Group = &["effect"];
+pub(crate) const FOLDS: Group = &["folds", "seed"];
+pub(crate) const PSEUDO_COUNT: Group = &["pseudo_count"];
+pub(crate) const LEVELS: Group = &["refuse_unseen"];
+pub(super) const MIXED: Group = &["joint_numbers", "family"];
+pub(super) const BINS: Group = &["bins"];
+pub(crate) const WORDS: Group = &["min_count", "vocabulary"];
+pub(super) const COMPLEMENT: Group = &["complement"];
+pub(super) const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
+pub(super) const DECAY: Group = &["weight_decay"];
+pub(super) const PAIRS: Group = &["pairs", "pair_decay"];
+pub(super) const EFFECT: Group = &["effect"];
 /// How texts become words: of the reader, not of the learner.
 pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
-
-/// Which model takes which options: a new model is one line, a new option a name in one of the groups above.
-/// Options in no group are for all models.
-pub const MODELS: &[(&str, &[Group])] = &[
-    // Options of one model choose it.
-    ("auto", &[SEARCH]),
-    ("gaussian", &[GAUSSIAN, IMAGES, FOLDS, EM]),
-    ("naive-bayes", &[GAUSSIAN, FOLDS, PSEUDO_COUNT, LEVELS, MIXED, BINS, WORDS, COMPLEMENT, TEXTS, EM]),
-    ("bernoulli", &[FOLDS, PSEUDO_COUNT, WORDS, TEXTS, EM]),
-    ("multinomial", &[FOLDS, PSEUDO_COUNT, WORDS, COMPLEMENT, TEXTS, EM]),
-    ("table", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
-    ("tree", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
-    ("a1de", &[FOLDS, PSEUDO_COUNT, LEVELS, BINS, EM]),
-    ("parzen", &[FOLDS]),
-    ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
-    ("probit", &[WEIGHTS, FOLDS, TEXTS]),
-    ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
-    (ADDITIVE, &[DECAY, PAIRS, FOLDS]),
-    (NOISY_OR, &[EFFECT, FOLDS, PSEUDO_COUNT, TEXTS]),
-    (LEAST_SQUARES, &[FOLDS]),
-    (FUSED, &[SEARCH, FOLDS]),
-];
 
 /// Options that statistics depend on.
 const SHAPING: Group = &["covariance", "deskew", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];
 
-/// Of several models that take the given options, the first of these.
-const CHOSEN: [&str; 6] = ["gaussian", "multinomial", "naive-bayes", "logistic", ADDITIVE, NOISY_OR];
+/// How much work a search may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// A few candidates that are quick to compare.
+    Quick,
+    /// All that take seconds for some ten thousand rows.
+    #[default]
+    Normal,
+    /// More and larger mixtures, and models of many rows, however long they take.
+    Thorough,
+}
 
-/// The models that take an option which not all take.
-pub fn takers(option: &str) -> Vec<&'static str> {
-    let takes = |groups: &[Group]| groups.iter().any(|group| group.contains(&option));
-    MODELS.iter().filter(|(_, groups)| takes(groups)).map(|(model, _)| *model).collect()
+impl Effort {
+    /// All, by the names of the command line.
+    pub const ALL: [(&'static str, Effort); 3] =
+        [("quick", Effort::Quick), ("normal", Effort::Normal), ("thorough", Effort::Thorough)];
 }
 
 /// The hyper-parameters of all models, each by the name of its option.
@@ -247,57 +246,6 @@ impl Options {
         fields(self).into_iter().filter(|(name, value)| plain.get(name) != Some(value)).map(|(name, _)| name).collect()
     }
 
-    /// The model whose options are given, if any are that not all models take.
-    pub fn names_model(&self) -> Result<Option<&'static str>> {
-        // Any search has folds and a seed, too.
-        let search = |option: &str| FOLDS.contains(&option) || SEARCH.contains(&option);
-        let given: Vec<String> = self.given().into_iter().filter(|o| !takers(o).is_empty() && !search(o)).collect();
-        if given.is_empty() {
-            return Ok(None);
-        }
-        let marked = || given.iter().map(|option| format!("§{option}")).collect::<Vec<_>>().join(", ");
-        let able: Vec<&str> = MODELS.iter().map(|(model, _)| *model).filter(|m| self.refusal(m).is_none()).collect();
-        let able: Vec<&str> = able.into_iter().filter(|model| ![FUSED, "auto"].contains(model)).collect();
-        let shared = [PSEUDO_COUNT, LEVELS, WORDS].concat();
-        match CHOSEN.into_iter().find(|model| able.contains(model)) {
-            _ if able.is_empty() => {
-                Err(Error::Usage(format!("no model takes all of {}: drop one, or give §model", marked())))
-            }
-            _ if given.iter().all(|option| shared.contains(&option.as_str())) => {
-                Err(Error::Usage(format!("{}: say for which §model: {}", marked(), able.join(", "))))
-            }
-            model => Ok(model),
-        }
-    }
-
-    /// An error if an option is given that the model does not take: none is ignored.
-    pub fn check(&self, model: &str) -> Result<()> {
-        match self.refusal(model) {
-            Some(message) => Err(Error::Usage(message)),
-            None => Ok(()),
-        }
-    }
-
-    /// Why the model does not take these options.
-    fn refusal(&self, model: &str) -> Option<String> {
-        let given = self.given();
-        let foreign = given.iter().find(|option| {
-            let takers = takers(option);
-            !takers.is_empty() && !takers.contains(&model)
-        });
-        if let Some(option) = foreign {
-            let takers = takers(option).join(", ");
-            return Some(format!("§{option} is not an option of §model={model}, but of {takers}"));
-        }
-        // Naive Bayes takes numbers one by one, unless it has joint numbers.
-        match self.covariance {
-            Some(structure) if structure.is_full() && model == "naive-bayes" && !self.joint_numbers => {
-                Some("§covariance is of all numbers together: give §joint_numbers with it, or §model=gaussian".into())
-            }
-            _ => None,
-        }
-    }
-
     /// An error if an option is given that statistics do not depend on: it belongs to the fit.
     pub fn check_shaping(&self) -> Result<()> {
         let given = self.given();
@@ -314,63 +262,6 @@ impl Options {
             )),
             _ => Ok(()),
         }
-    }
-
-    /// How a model of this name is learned from rows.
-    pub fn recipe(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Recipe> {
-        let linear = LINEAR.iter().find(|(name, _)| *name == model);
-        match (linear, model) {
-            (Some((_, link)), _) => Ok(Recipe::Logistic(self.logistic(*link))),
-            (_, ADDITIVE) => Ok(Recipe::Additive(self.additive())),
-            (_, NOISY_OR) => Ok(Recipe::NoisyOr(self.noisy_or())),
-            (_, LEAST_SQUARES) => Ok(Recipe::LeastSquares(LeastSquares)),
-            _ => self.generative(model, columns, seen).map(Recipe::Generative),
-        }
-    }
-
-    /// The generative learner for a model's name.
-    pub fn generative(&self, model: &str, columns: &[Column], seen: Seen<'_>) -> Result<Generative> {
-        self.gaussian().check()?;
-        if !(self.pseudo_count >= 0.0 && self.pseudo_count.is_finite()) {
-            return Err(Error::parameter("pseudo_count", "give a number of 0 or more"));
-        }
-        let learner = match model {
-            "gaussian" => {
-                let learner = Generative::gaussian(columns, self.gaussian())?.gaussianise(self.gaussianise);
-                if self.deskew { learner.deskew()? } else { learner }
-            }
-            "naive-bayes" => {
-                let mut bayes = self.naive_bayes(columns)?;
-                match seen {
-                    Seen::Rows(profiles) => drop(bayes.settle(columns, profiles)),
-                    Seen::Blocks(blocks) => bayes.follow(blocks, columns),
-                }
-                let mut blocks = bayes.blocks(columns)?;
-                blocks.iter_mut().for_each(|block| self.finish(&mut block.family));
-                Generative::of_blocks(blocks).gaussianise(self.gaussianise)
-            }
-            "bernoulli" | "multinomial" => Generative::of_blocks(blocks::counted(columns, &self.named(model)?)?),
-            "parzen" => Generative::of_blocks(blocks::numbers(columns, &self.named(model)?)?),
-            "table" | "tree" | "a1de" => {
-                let cuts = self.cuts(columns)?;
-                if matches!(seen, Seen::Blocks(_)) && !cuts.is_empty() {
-                    let message = format!("the statistics files of {model} have their bins settled: drop the option");
-                    return Err(Error::parameter("bins", message));
-                }
-                let family = self.named(model)?;
-                let learner = Generative::of_blocks(blocks::together(columns, &family)?);
-                learner.discretise(blocks::binning(&family)).cuts(cuts)?
-            }
-            _ => {
-                let names: Vec<&str> = MODELS.iter().map(|(name, _)| *name).collect();
-                return Err(Error::parameter("model", format!("there is no `{model}`, only {}", names.join(", "))));
-            }
-        };
-        let mut learner = learner.components(self.components)?.unlabelled(self.unlabelled_weight)?;
-        if let Some(iterations) = self.iterations {
-            learner = learner.iterations(iterations);
-        }
-        Ok(learner.folds(self.open_folds()?, self.seed))
     }
 
     /// The Gaussian family.
@@ -391,33 +282,6 @@ impl Options {
             steps,
             prior_rows: self.prior_rows,
             settled: None,
-        }
-    }
-
-    /// The linear learner for a link.
-    pub fn logistic(&self, link: Link) -> Logistic {
-        let descent = Descent { rate: self.rate, seed: self.seed, ..Descent::default() };
-        let (weight_decay, standardise) = (self.weight_decay.unwrap_or(1.0), !self.no_standardise);
-        Logistic { link, weight_decay, solver: self.solver, standardise, descent, ..Logistic::default() }
-    }
-
-    /// The learner of tables of columns and pairs.
-    pub fn additive(&self) -> Additive {
-        let Options { weight_decay, pairs, pair_decay, folds, seed, .. } = *self;
-        Additive { weight_decay, pairs, pair_decay, folds, seed, ..Additive::default() }
-    }
-
-    /// The learner of causes; pseudo-counts are rows of each cause alone, without effect, that hold its
-    /// strength back.
-    pub fn noisy_or(&self) -> NoisyOr {
-        NoisyOr { effect: self.effect.clone(), pseudo_count: self.pseudo_count, ..NoisyOr::default() }
-    }
-
-    /// The numbers that a model takes for histograms since no Gaussian describes them.
-    pub fn spiked(&self, model: &str, columns: &[Column], profiles: &[Profile]) -> Result<Vec<usize>> {
-        match model {
-            "naive-bayes" => Ok(self.naive_bayes(columns)?.settle(columns, profiles)),
-            _ => Ok(Vec::new()),
         }
     }
 
@@ -443,122 +307,10 @@ impl Options {
     }
 
     /// The folds of the statistics.
-    fn open_folds(&self) -> Result<usize> {
+    pub(super) fn open_folds(&self) -> Result<usize> {
         match self.leaves_open() {
             true => self.auto_folds(),
             false => Ok(self.folds.unwrap_or(1)),
         }
-    }
-
-    fn named(&self, name: &str) -> Result<AnyFamily> {
-        let mut family = AnyFamily::named(name)?.with_pseudo_count(self.pseudo_count);
-        self.finish(&mut family);
-        Ok(family)
-    }
-
-    /// Puts the options that only some families have.
-    fn finish(&self, family: &mut AnyFamily) {
-        let unseen = if self.refuse_unseen { Unseen::Error } else { Unseen::Share };
-        match family {
-            AnyFamily::Categorical(family) => family.unseen = unseen,
-            AnyFamily::Table(family) => family.unseen = unseen,
-            AnyFamily::Tree(family) => family.unseen = unseen,
-            AnyFamily::A1de(family) => family.unseen = unseen,
-            AnyFamily::Bernoulli(family) => (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary),
-            AnyFamily::Multinomial(family) => {
-                (family.min_count, family.vocabulary) = (self.min_count, self.vocabulary);
-                family.complement = self.complement;
-            }
-            _ => {}
-        }
-    }
-
-    /// The given cuts of numbers, which must be columns.
-    fn cuts(&self, columns: &[Column]) -> Result<Vec<(String, Vec<f64>)>> {
-        for (name, _) in &self.bins {
-            let message = match columns.iter().find(|column| column.name == *name) {
-                None => format!("there is no column `{name}`"),
-                Some(column) if !column.is_numeric() => format!("column `{name}` does not hold numbers"),
-                Some(_) => continue,
-            };
-            return Err(Error::parameter("bins", message));
-        }
-        Ok(self.bins.clone())
-    }
-
-    fn naive_bayes(&self, columns: &[Column]) -> Result<NaiveBayes> {
-        let (mut families, mut every) = (Vec::new(), None);
-        for (column, family) in &self.family {
-            match column {
-                Some(column) => families.push((column.clone(), AnyFamily::named(family)?)),
-                None => every = Some(AnyFamily::named(family)?),
-            }
-        }
-        for (column, cuts) in self.cuts(columns)? {
-            families.retain(|(name, _)| *name != column);
-            let bins = Binning::Cuts(vec![cuts]);
-            families.push((column, AnyFamily::Histogram(Histogram { bins, ..Histogram::default() })));
-        }
-        let (pseudo_count, joint_numbers) = (self.pseudo_count, self.joint_numbers);
-        let mut bayes = NaiveBayes { gaussian: self.gaussian(), joint_numbers, pseudo_count, families };
-        every.iter().for_each(|family| bayes.every_number(columns, family));
-        Ok(bayes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_choose_their_model() {
-        let named = |options: Options| options.names_model().unwrap();
-        assert_eq!(named(Options::default()), None);
-        assert_eq!(named(Options { pca: Some(2), ..Options::default() }), Some("gaussian"));
-        assert_eq!(named(Options { covariance: Some(Structure::Full), ..Options::default() }), Some("gaussian"));
-        assert_eq!(named(Options { joint_numbers: true, pca: Some(2), ..Options::default() }), Some("naive-bayes"));
-        assert_eq!(named(Options { weight_decay: Some(1.0), ..Options::default() }), Some("logistic"));
-        assert_eq!(named(Options { effect: Some("yes".into()), ..Options::default() }), Some("noisy-or"));
-        assert_eq!(named(Options { complement: true, ..Options::default() }), Some("multinomial"));
-        assert!(Options { pseudo_count: 0.5, ..Options::default() }.names_model().is_err());
-    }
-
-    #[test]
-    fn no_option_is_ignored() {
-        let refused = |options: &Options, model: &str| options.check(model).unwrap_err().to_string();
-        let tied = Options { covariance: Some(Structure::Tied), ..Options::default() };
-        let both = Options { weight_decay: Some(2.0), ..tied.clone() };
-        assert_eq!(
-            both.names_model().unwrap_err().to_string(),
-            "no model takes all of covariance, weight_decay: drop one, or give model"
-        );
-        assert!(Options { pseudo_count: 2.0, ..tied.clone() }.names_model().is_err());
-        assert!(refused(&tied, "naive-bayes").starts_with("covariance is of all numbers together"));
-        assert!(Options { joint_numbers: true, ..tied.clone() }.check("naive-bayes").is_ok());
-        assert_eq!(
-            refused(&tied, "logistic"),
-            "covariance is not an option of model=logistic, but of gaussian, naive-bayes"
-        );
-        for options in [
-            Options { pseudo_count: 2.0, ..Options::default() },
-            Options { estimator: Estimator::Unbiased, ..Options::default() },
-            Options { pca: Some(2), ..Options::default() },
-            tied,
-        ] {
-            assert!(options.check_shaping().is_err());
-        }
-        let shaped = Options { covariance: Some(Structure::Diagonal), folds: Some(5), ..Options::default() };
-        assert!(shaped.check_shaping().is_ok());
-    }
-
-    #[test]
-    fn every_model_makes_a_recipe_and_others_are_refused() {
-        let columns = [Column::number("a"), Column::number("b")];
-        for (model, _) in MODELS.iter().filter(|(model, _)| ![FUSED, "auto"].contains(model)) {
-            assert!(Options::default().recipe(model, &columns, Seen::Rows(&[])).is_ok(), "{model}");
-        }
-        let error = Options::default().recipe("gausian", &columns, Seen::Rows(&[])).unwrap_err().to_string();
-        assert!(error.starts_with("model: there is no `gausian`, only auto, gaussian, naive-bayes"), "{error}");
-        assert_eq!(takers("effect"), [NOISY_OR]);
     }
 }

@@ -10,15 +10,14 @@
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
 use super::compare::Comparison;
 use super::score::{HeldRows, Score};
 use super::sums::Sums;
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, Held, HeldScores, Share};
+use crate::calibrate::{Calibration, Calibrator, Held, HeldScores, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
-use crate::learn::Model;
+use crate::model::{CalibratedModel, Candidate, Model};
 use crate::posterior::Prior;
 
 /// Above this many scores (rows × classes), calibrated candidates are not tried: their evidence takes too much

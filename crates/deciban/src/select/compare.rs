@@ -1,19 +1,19 @@
 //! Cross-validation of many candidates, and their ranking.
 
 use super::calibrate::{HeldOut, Judged, is_quick};
-use super::candidate::{Candidate, Part, Recipe, Shared};
 use super::fitted::{Fits, fit};
 use super::leave_one_out::LeaveOneOut;
 use super::score::{HeldRows, Keep, Score, Scored};
+use super::shared::Shared;
 use super::sums::{Judge, Sums};
-use super::{Folded, Folds, View};
-use crate::calibrate::{CalibratedModel, Calibration, Calibrator, HeldScores};
+use crate::calibrate::{Calibration, Calibrator, HeldScores};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
-use crate::fuse::FusedModel;
-use crate::learn::{Generative, Model, Statistics, Summarise};
+use crate::folds::{Folded, Folds, View};
+use crate::learn::{Generative, Statistics, Summarise};
+use crate::model::{CalibratedModel, Candidate, FusedModel, Model, Part, Recipe};
 use crate::posterior::Prior;
 
 /// Above this many scores, rows are not stored, and the figures that need them are left out.

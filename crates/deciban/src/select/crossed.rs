@@ -3,10 +3,10 @@
 //! were fitted without each fold compute it again at each visit, a few rows at a time.
 
 use super::calibrate::HeldOut;
-use super::candidate::{Candidate, Shared};
 use super::compare::CrossValidation;
 use super::fitted::{Fits, FoldModels, Scorer, fit};
 use super::score::{Keep, Score};
+use super::shared::Shared;
 use super::sums::Judge;
 use crate::calibrate::{
     Calibration, Calibrator, HeldScores, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr,
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::family::Density;
 use crate::learn::{Classifier, FittedBlock};
+use crate::model::Candidate;
 use crate::posterior::Prior;
 
 /// A calibration that was learned by cross-validation. Costs of evidence are in bits.

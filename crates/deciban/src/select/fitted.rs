@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::candidate::{Candidate, Recipe, Shared};
-use super::{Folded, Folds, View};
+use super::shared::Shared;
 use crate::data::Schema;
 use crate::engine::{Engine, Watch};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Bank, are_kin};
 use crate::family::{AnyDensity, AnyFamily, AnyStatistic, Family, Names};
-use crate::learn::{FittedBlock, Logistic, Model, Statistics};
+use crate::folds::{Folded, Folds, View};
+use crate::learn::{FittedBlock, Logistic, Statistics};
+use crate::model::{Candidate, Model, Recipe};
 use crate::posterior::Prior;
 use crate::statistic::Statistic;
 
@@ -34,12 +35,6 @@ pub struct FoldModels {
 }
 
 impl FoldModels {
-    /// Models that were learned without the fold, by passes of their own.
-    pub(crate) fn of_models(classes: Vec<usize>, prior: Prior, models: Vec<Model>) -> Self {
-        let candidates = models.into_iter().map(|model| Scorer::Model(Box::new(model))).collect();
-        FoldModels { classes, prior, blocks: Vec::new(), candidates, banks: Vec::new() }
-    }
-
     /// Drops all candidates but these, and the blocks that only others use.
     pub(super) fn keep(&mut self, living: &[usize]) {
         let mut places = vec![None; self.blocks.len()];

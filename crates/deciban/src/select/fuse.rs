@@ -8,13 +8,12 @@
 use std::time::Instant;
 
 use super::calibrate::{HeldOut, Maps, judge};
-use super::candidate::{Candidate, Part};
 use super::compare::{Comparison, Outcome};
 use super::score::{HeldRows, Score};
 use crate::calibrate::{Affine, Calibration, Share};
 use crate::error::Result;
 use crate::fuse::Fusion;
-use crate::learn::options::FUSED;
+use crate::model::{Candidate, FUSED, Part};
 
 /// No more members are fused: those of the least loss.
 const MOST_MEMBERS: usize = 8;

@@ -3,17 +3,17 @@
 //! A share of the rows is drawn by their places, each smaller one a part of the larger ones. Every row of
 //! the input is judged, by models that have learned from this share of the rows of the other folds.
 
-use super::candidate::Candidate;
 use super::compare::CrossValidation;
 use super::fitted::{FoldModels, Scorer};
 use super::score::{Keep, Score};
 use super::sums::{Judge, Sums};
-use super::{Folded, Folds, View};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
-use crate::learn::{Model, Summarise};
+use crate::folds::{Folded, Folds, View};
+use crate::learn::Summarise;
+use crate::model::{Candidate, Model};
 use crate::posterior::Prior;
 
 /// A candidate over the number of rows it learns from.
@@ -35,7 +35,9 @@ impl CrossValidation {
     /// use deciban::family::gaussian::Gaussian;
     /// use deciban::learn::Generative;
     /// use deciban::numerics::Random;
-    /// use deciban::select::{Candidate, CrossValidation, Folds};
+    /// use deciban::model::Candidate;
+    /// use deciban::select::CrossValidation;
+    /// use deciban::folds::Folds;
     ///
     /// let mut random = Random::new(1);
     /// let classes: Vec<u32> = (0..800).map(|i| i % 2).collect();

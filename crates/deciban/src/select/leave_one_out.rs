@@ -2,8 +2,8 @@
 //! removed. Plain Gaussians are downdated by a rank-one formula; of other closed-form models the row
 //! is removed from the statistics and the block is fitted anew. Both are exact.
 
-use super::candidate::{Candidate, Shared};
 use super::score::Scored;
+use super::shared::Shared;
 use super::sums::Judge;
 use crate::data::{Batch, Column, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::family::gaussian::Downdate;
 use crate::family::{AnyFamily, AnyStatistic, Density, Family, Names};
 use crate::file::{Archive, Stored};
 use crate::learn::{Block, Statistics};
+use crate::model::Candidate;
 use crate::pass::Pass;
 use crate::posterior::Prior;
 use crate::statistic::Retract;

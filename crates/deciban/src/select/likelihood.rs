@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::candidate::{Candidate, Shared};
 use super::compare::CrossValidation;
 use super::fitted::{levels, without_each};
+use super::shared::Shared;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Gaussian, GaussianStatistic, Strength, held_out};
 use crate::family::{AnyFamily, AnyStatistic, Family, Names};
+use crate::model::Candidate;
 
 /// Candidates by the likelihood of held-out rows.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ fn single_gaussian<'a>(
     shared: &Shared,
     c: usize,
 ) -> Option<(usize, &'a Gaussian, &'a [String])> {
-    let super::Recipe::Generative(learner) = &candidate.recipe else { return None };
+    let crate::model::Recipe::Generative(learner) = &candidate.recipe else { return None };
     match (learner.blocks(), shared.places[c].as_deref()) {
         ([block], Some([place])) => match &block.family {
             AnyFamily::Gaussian(family)

@@ -9,7 +9,9 @@
 //! use deciban::engine::Memory;
 //! use deciban::family::gaussian::{Gaussian, Structure};
 //! use deciban::learn::Generative;
-//! use deciban::select::{Candidate, CrossValidation, Folds};
+//! use deciban::model::Candidate;
+//! use deciban::select::CrossValidation;
+//! use deciban::folds::Folds;
 //!
 //! let schema = Schema::numbers(&["height"], "sex", &["F", "M"])?;
 //! // Ten made-up heights in cm.
@@ -30,30 +32,26 @@
 //! ```
 
 mod calibrate;
-mod candidate;
 mod compare;
 mod crossed;
 mod fitted;
-mod folds;
 mod fuse;
 pub mod grid;
 mod learning;
 mod leave_one_out;
 mod likelihood;
 mod score;
+mod shared;
 mod stored;
 mod sums;
-mod view;
 
 pub use calibrate::HeldOut;
-pub use candidate::{Candidate, Part, Recipe};
 pub use compare::{Comparison, CrossValidation, Outcome};
 pub use crossed::CrossedCalibration;
 pub use fitted::{FoldModels, Scorer};
-pub use folds::{Count, Counts, Draw, Draws, Folds};
+pub use grid::Search;
 pub use learning::LearningCurve;
 pub use leave_one_out::LeaveOneOut;
 pub use likelihood::Likelihoods;
 pub use score::{HeldRows, Keep, Score, Scored};
 pub use sums::{Judge, Sums, Verdict};
-pub use view::{Folded, View, Viewed};

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::Folds;
 use super::fitted::{FoldModels, Scorer};
 use super::sums::{Judge, Sums, Verdict};
 use crate::calibrate::count_cells;
 use crate::data::{Batch, Cells, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::Density;
+use crate::folds::Folds;
 use crate::learn::{Classifier, FittedBlock};
 use crate::pass::Pass;
 use crate::posterior::Prior;

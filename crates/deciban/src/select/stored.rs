@@ -1,14 +1,15 @@
 //! How the scoring pass, the models it carries and what it leaves are stored: they travel to other
 //! machines as bytes.
 
-use super::Folds;
 use super::fitted::{FoldModels, Scorer};
 use super::score::{HeldRows, Keep, Score, Scored};
 use super::sums::{Judge, Sums};
 use crate::error::{Error, Result};
 use crate::family::{AnyDensity, Density};
 use crate::file::{Archive, Stored};
-use crate::learn::{Block, FittedBlock, Model};
+use crate::folds::Folds;
+use crate::learn::{Block, FittedBlock};
+use crate::model::Model;
 use crate::posterior::Prior;
 
 impl Stored for Score {

@@ -5,7 +5,7 @@ mod models;
 
 use clap::Args;
 use deciban::Result;
-use deciban::select::grid::Effort;
+use deciban::learn::Effort;
 
 use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
 use crate::output::{Destination, say, tell};

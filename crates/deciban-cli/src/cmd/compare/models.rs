@@ -6,7 +6,8 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use deciban::file::Archive;
-use deciban::learn::{Classifier, Model};
+use deciban::learn::Classifier;
+use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_tasks::comparison::{Judged, Judgement};
 

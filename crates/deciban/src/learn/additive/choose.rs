@@ -10,16 +10,15 @@
 
 use rayon::prelude::*;
 
-use super::Additive;
 use super::fit::{Aim, MOST_KEPT, Prepared};
+use super::held_out::HeldOut;
 use super::model::Tried;
+use super::{Additive, AdditiveModel};
 use crate::data::Schema;
-use crate::decision::Costs;
 use crate::engine::{Engine, Run};
 use crate::error::Result;
-use crate::learn::{Model, Summarise};
-use crate::posterior::Prior;
-use crate::select::{FoldModels, Folded, Folds, Judge, Keep, Score, View};
+use crate::folds::{Folded, Folds, View};
+use crate::learn::Summarise;
 
 /// E, from the largest down.
 const DECAYS: [f64; 12] = [150.0, 50.0, 15.0, 5.0, 1.5, 0.5, 0.15, 0.05, 0.015, 0.005, 0.0015, 0.0005];
@@ -65,7 +64,6 @@ fn simplest(tried: &[Tried]) -> Option<&Tried> {
 /// A fold's rows, and the weights of all that was tried without it.
 struct Fold {
     classes: Vec<usize>,
-    prior: Prior,
     rows: Prepared,
     theta: Vec<Vec<f64>>,
 }
@@ -76,7 +74,6 @@ struct Comparison<'a> {
     engine: &'a dyn Engine,
     folds: Folds,
     share: f64,
-    judge: Judge,
     parts: Vec<Fold>,
     tried: Vec<Tried>,
 }
@@ -125,8 +122,7 @@ impl<'a> Comparison<'a> {
         let most = MANY.min(MOST_KEPT / schema.columns().len().max(1) as f64);
         let share = (most / rows.max(1.0)).min(1.0);
         let Some(parts) = parts(learner, engine, &folds, share, &schema)? else { return Ok(None) };
-        let judge = Judge::new(schema.classes(), Costs::zero_one(schema.classes()))?;
-        Ok(Some(Comparison { learner, engine, folds, share, judge, parts, tried: Vec::new() }))
+        Ok(Some(Comparison { learner, engine, folds, share, parts, tried: Vec::new() }))
     }
 
     /// Tries decays until the loss has not fallen twice in a row. `aim` says what E and F a decay stands for, and `start`
@@ -156,21 +152,16 @@ impl<'a> Comparison<'a> {
     /// The mean loss of rows that the models have not seen, and its standard error.
     fn loss(&mut self, decay: f64, pair_decay: Option<f64>, start: Option<usize>) -> Result<(f64, f64)> {
         let learner = self.learner;
-        let fit = |part: &mut Fold| -> Result<FoldModels> {
+        let fit = |part: &mut Fold| -> Result<(Vec<usize>, AdditiveModel)> {
             let start = start.map(|tried| &part.theta[tried][..]);
             let fitted = part.rows.fit_kept(learner, Aim { decay, pair_decay, start, tolerance: TOLERANCE })?;
             part.theta.push(fitted.theta().to_vec());
-            let model = Model::Additive(part.rows.model(fitted)?);
-            Ok(FoldModels::of_models(part.classes.clone(), part.prior.clone(), vec![model]))
+            Ok((part.classes.clone(), part.rows.model(fitted)?))
         };
-        let models: Vec<FoldModels> = self.parts.par_iter_mut().map(fit).collect::<Result<_>>()?;
-        let (folds, judge) = (self.folds.clone(), self.judge.clone());
-        let score = Score { folds, models, judge, prior: None, keep: Keep::Nothing };
-        let scored = Folded::new(self.engine, View::all(&self.folds).share(self.share)).run(&score)?;
-        match scored.failure(0) {
-            Some(error) => Err(error),
-            None => Ok((scored.total(0).log_loss(), scored.total(0).log_loss_error())),
-        }
+        let models = self.parts.par_iter_mut().map(fit).collect::<Result<_>>()?;
+        let pass = HeldOut { folds: self.folds.clone(), models };
+        let losses = Folded::new(self.engine, View::all(&self.folds).share(self.share)).run(&pass)?;
+        Ok((losses.mean(), losses.error()))
     }
 }
 
@@ -193,9 +184,8 @@ fn parts(
         if classes.len() < 2 {
             return Ok(None);
         }
-        let prior = Prior::from_weights(&classes.iter().map(|&c| weight(c)).collect::<Vec<f64>>())?;
         let view = Folded::new(engine, View::without(folds, held, &classes).share(share));
-        parts.push(Fold { classes, prior, rows: Prepared::new(&view, learner.pairs)?, theta: Vec::new() });
+        parts.push(Fold { classes, rows: Prepared::new(&view, learner.pairs)?, theta: Vec::new() });
     }
     Ok(Some(parts))
 }

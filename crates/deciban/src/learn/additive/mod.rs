@@ -21,7 +21,9 @@
 mod choose;
 mod coding;
 mod design;
+mod explain;
 mod fit;
+mod held_out;
 mod model;
 mod reader;
 mod rows;
@@ -29,6 +31,7 @@ mod slopes;
 mod tally;
 mod terms;
 
+pub use held_out::HeldOut;
 pub use model::{AdditiveFit, AdditiveModel, TermTable, Tried};
 pub use rows::Encode;
 pub use slopes::Slopes;
@@ -37,6 +40,7 @@ pub use tally::Tally;
 use self::choose::Choice;
 use self::fit::{Aim, Prepared};
 use super::Learner;
+use super::options::{DECAY, FOLDS, Group, Named, Options, PAIRS, Seen};
 use crate::data::Column;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -120,6 +124,26 @@ impl Additive {
 /// The most pairs by default.
 fn default_pairs(columns: &[Column]) -> usize {
     if columns.iter().all(|column| !column.is_numeric()) { 100 } else { 60 }
+}
+
+impl Named for Additive {
+    const MODELS: &'static [(&'static str, &'static [Group])] = &[("additive", &[DECAY, PAIRS, FOLDS])];
+    const SETTLES: bool = true;
+
+    fn of_options(_: &str, options: &Options, _: &[Column], _: Seen<'_>) -> Result<Self> {
+        let Options { weight_decay, pairs, pair_decay, folds, seed, .. } = *options;
+        Ok(Additive { weight_decay, pairs, pair_decay, folds, seed, ..Additive::default() })
+    }
+
+    fn model(&self) -> &'static str {
+        "additive"
+    }
+
+    fn of_model(model: &AdditiveModel) -> Self {
+        let (fit, pairs) = (model.fit(), Some(model.pairs()));
+        let (weight_decay, pair_decay) = (Some(fit.weight_decay), fit.pair_decay);
+        Additive { weight_decay, pairs, pair_decay, ..Additive::default() }
+    }
 }
 
 impl Learner for Additive {

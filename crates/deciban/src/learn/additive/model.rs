@@ -1,14 +1,18 @@
 //! A fitted additive model: a table for each column and each pair, and scores by look-up.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::{Deserialize, Serialize};
 
 use super::coding::Coding;
+use super::explain::explain;
 use super::reader::Reader;
 use super::slopes::check_terms;
 use super::terms::{Term, places, scores};
 use crate::data::Batch;
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::Link;
 use crate::learn::logistic::derivatives::outputs;
@@ -170,7 +174,7 @@ impl AdditiveModel {
     }
 
     /// ln p(class | row) under the prior of the training data, row after row.
-    fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+    pub(super) fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
         let (classes, k, first) = (self.schema().classes().len(), self.outputs(), rows.start);
         let mut z = Vec::new();
         self.reader.each(x, rows, |codes, range| {
@@ -204,6 +208,14 @@ impl Classifier for AdditiveModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.fit.weight
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
+        (0..x.rows()).map(|row| explain(self, x, row)).collect()
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

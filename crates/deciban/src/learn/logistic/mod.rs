@@ -7,6 +7,7 @@
 
 pub(super) mod derivatives;
 mod errors;
+pub(super) mod explain;
 pub(crate) mod features;
 mod fill;
 mod gather;
@@ -28,8 +29,9 @@ use self::derivatives::outputs;
 use self::errors::standard_errors;
 use self::features::Features;
 use self::fill::Fill;
+use super::options::{FOLDS, Group, Named, Options, Seen, TEXTS, WEIGHTS};
 use super::{About, Learner};
-use crate::data::Schema;
+use crate::data::{Column, Schema};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 pub use crate::numerics::minimise::Solver;
@@ -271,6 +273,35 @@ impl Logistic {
         let errors = standard_errors(features, &references, hessian, outputs(classes), decay);
         let (schema, features) = (start.schema.clone(), features.clone());
         LogisticModel::new(About::new(schema, prior), features, link, solution.theta, fit, references, errors)
+    }
+}
+
+/// The links by the names of their models.
+const LINKS: [(&str, Link); 3] = [("logistic", Link::Logit), ("probit", Link::Probit), ("cloglog", Link::Cloglog)];
+
+impl Named for Logistic {
+    const MODELS: &'static [(&'static str, &'static [Group])] = &[
+        ("logistic", &[WEIGHTS, FOLDS, TEXTS]),
+        ("probit", &[WEIGHTS, FOLDS, TEXTS]),
+        ("cloglog", &[WEIGHTS, FOLDS, TEXTS]),
+    ];
+    const OF_TWO_CLASSES: &'static [&'static str] = &["probit", "cloglog"];
+
+    fn of_options(model: &str, options: &Options, _: &[Column], _: Seen<'_>) -> Result<Self> {
+        let link = LINKS.iter().find(|(name, _)| *name == model).map_or(Link::Logit, |(_, link)| *link);
+        let descent = Descent { rate: options.rate, seed: options.seed, ..Descent::default() };
+        let (weight_decay, standardise) = (options.weight_decay.unwrap_or(1.0), !options.no_standardise);
+        Ok(Logistic { link, weight_decay, solver: options.solver, standardise, descent, ..Logistic::default() })
+    }
+
+    fn model(&self) -> &'static str {
+        // Every link is in the list.
+        LINKS.iter().find(|(_, link)| *link == self.link).map_or("logistic", |(name, _)| name)
+    }
+
+    fn of_model(model: &LogisticModel) -> Self {
+        let (link, weight_decay) = (model.link(), model.fit().weight_decay);
+        Logistic { link, weight_decay, solver: model.fit().solver, ..Logistic::default() }
     }
 }
 

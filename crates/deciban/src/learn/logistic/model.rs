@@ -1,10 +1,13 @@
 //! A fitted linear model: scores, coefficients in the units of the data, and what a regression table
 //! says about them.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::{Deserialize, Serialize};
 
 use super::derivatives::outputs;
 use super::errors::Errors;
+use super::explain::explain;
 use super::features::Features;
 use super::link::Link;
 use super::rowset::{Design, Rowset};
@@ -12,6 +15,7 @@ use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Tile};
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
 use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
 use crate::numerics::minimise::Solution;
@@ -273,6 +277,14 @@ impl Classifier for LogisticModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.fit.weight
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
+        (0..x.rows()).map(|row| explain(self, x, row)).collect()
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

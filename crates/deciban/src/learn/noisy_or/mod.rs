@@ -11,6 +11,7 @@
 //! θ minimises −Σ w ln p(label | x) + A Σ θᵢ, the leak free. The penalty is A rows of each cause
 //! alone without effect. The objective is convex.
 
+mod explain;
 mod model;
 mod pass;
 
@@ -21,7 +22,8 @@ use super::Learner;
 use super::logistic::Scale;
 use super::logistic::derivatives::Derivatives;
 use super::logistic::features::Features;
-use crate::data::Schema;
+use super::options::{EFFECT, FOLDS, Group, Named, Options, PSEUDO_COUNT, Seen, TEXTS};
+use crate::data::{Column, Schema};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::numerics::bounded;
@@ -81,6 +83,26 @@ impl NoisyOr {
                 .map(|class| class as u32)
                 .ok_or_else(|| Error::unknown_class("effect", name, classes)),
         }
+    }
+}
+
+impl Named for NoisyOr {
+    const MODELS: &'static [(&'static str, &'static [Group])] = &[("noisy-or", &[EFFECT, FOLDS, PSEUDO_COUNT, TEXTS])];
+
+    const OF_TWO_CLASSES: &'static [&'static str] = &["noisy-or"];
+
+    /// Pseudo-counts are rows of each cause alone, without effect, that hold its strength back.
+    fn of_options(_: &str, options: &Options, _: &[Column], _: Seen<'_>) -> Result<Self> {
+        Ok(NoisyOr { effect: options.effect.clone(), pseudo_count: options.pseudo_count, ..NoisyOr::default() })
+    }
+
+    fn model(&self) -> &'static str {
+        "noisy-or"
+    }
+
+    fn of_model(model: &NoisyOrModel) -> Self {
+        let (effect, pseudo_count) = (Some(model.effect().to_string()), model.fit().pseudo_count);
+        NoisyOr { effect, pseudo_count, ..NoisyOr::default() }
     }
 }
 

@@ -1,11 +1,15 @@
 //! A fitted noisy-OR: the strength of each cause, and scores.
 
+use std::sync::atomic::AtomicBool;
+
 use serde::{Deserialize, Serialize};
 
+use super::explain::explain;
 use super::pass::{ln_effect, read};
 use crate::data::{Batch, Schema, Tile};
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::features::Features;
 use crate::learn::logistic::rowset::{Design, Rowset};
@@ -131,6 +135,14 @@ impl Classifier for NoisyOrModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.fit.weight
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
+        (0..x.rows()).map(|row| explain(self, x, row)).collect()
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

@@ -2,13 +2,13 @@
 //! what the tables of columns and pairs say, each 0 on average. As for linear models, a term says tₘ times the mean
 //! slope of gₖ from z₀ to z: of more than two classes that is tₘ, of two the difference of the classes is.
 
-use super::linear::{BASE, base, slopes};
-use super::{Entry, Explanation};
-use crate::data::{Batch, Cells, Column, MISSING, Rows, Tile};
+use super::AdditiveModel;
+use crate::data::Batch;
 use crate::error::Result;
-use crate::learn::{AdditiveModel, Classifier, Link};
+use crate::explain::{AVERAGE, Entry, Explanation, base, cell, slopes};
+use crate::learn::{Classifier, Link};
 
-pub fn explain(model: &AdditiveModel, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+pub(super) fn explain(model: &AdditiveModel, x: &Batch<'_>, row: usize) -> Result<Explanation> {
     let (columns, intercepts) = (model.schema().columns(), model.intercepts());
     let parts = model.parts(x, row)?;
     let shown = columns.iter().enumerate().map(|(c, column)| cell(x, row, c, column));
@@ -25,7 +25,7 @@ pub fn explain(model: &AdditiveModel, x: &Batch<'_>, row: usize) -> Result<Expla
         Some(slopes) => slopes.iter().map(|s| s * t[0]).collect(),
         None => t.to_vec(),
     };
-    let mut entries = vec![base(BASE, &from, model)];
+    let mut entries = vec![base(AVERAGE, &from, model.empirical())];
     for part in parts {
         let join = |of: &dyn Fn(usize) -> String| part.columns.iter().map(|&c| of(c)).collect::<Vec<_>>().join(" × ");
         let name = join(&|c| columns[c].name.clone());
@@ -36,23 +36,4 @@ pub fn explain(model: &AdditiveModel, x: &Batch<'_>, row: usize) -> Result<Expla
         });
     }
     Ok(Explanation { entries })
-}
-
-/// What a cell holds, for people to read.
-pub(super) fn cell(x: &Batch<'_>, row: usize, c: usize, column: &Column) -> Result<String> {
-    let place = [c];
-    let cells = Cells::new(x, &place, Rows::Range(row..row + 1));
-    if column.is_numeric() {
-        let mut number = Tile::default();
-        cells.read_numbers(&mut number)?;
-        let x = number.column(0)[0];
-        return Ok(if x.is_nan() { "missing".into() } else { format!("{x}") });
-    }
-    let mut code = Vec::new();
-    cells.read_codes(0, &mut code)?;
-    Ok(match column.levels.get(code[0] as usize) {
-        Some(level) => level.clone(),
-        None if code[0] == MISSING => "missing".into(),
-        None => "unseen".into(),
-    })
 }

@@ -1,10 +1,19 @@
 //! A fused model: members with their weights, one more [`Model`].
+//!
+//! A row's ledger is the sum of the members' ledgers, each times its weight. Lines of the same name are one line: what a
+//! column says in all members, what all bounds take away, the offsets of all calibrations.
 
-use crate::data::{Batch, Schema};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use super::Model;
+use crate::data::{Batch, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::explain::{Explanation, Order, cell};
+use crate::family::Domain;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, GenerativeModel, Model};
+use crate::learn::{About, Classifier, GenerativeModel};
 
 /// A model that takes part in a fusion.
 #[derive(Clone, Debug)]
@@ -67,6 +76,55 @@ impl Classifier for FusedModel {
 
     fn about_mut(&mut self) -> &mut About {
         &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        // It has at least one member.
+        self.members.first().map_or(0.0, |member| member.model.learned_from())
+    }
+
+    fn domains(&self) -> Vec<(usize, Domain)> {
+        self.members.iter().flat_map(|member| member.model.domains()).collect()
+    }
+
+    fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
+        let mut all: Vec<(Explanation, HashMap<String, usize>)> =
+            (0..x.rows()).map(|_| (Explanation { entries: Vec::new() }, HashMap::new())).collect();
+        for Member { weight, model, .. } in &self.members {
+            for ((fused, places), own) in all.iter_mut().zip(model.ledgers(x, order, stop)?) {
+                for mut entry in own.entries {
+                    entry.evidence.iter_mut().for_each(|e| *e *= weight);
+                    match places.get(&entry.name) {
+                        Some(&place) => {
+                            let known = &mut fused.entries[place];
+                            known.evidence.iter_mut().zip(&entry.evidence).for_each(|(a, b)| *a += b);
+                            // A cell that is missing says something where a member has learned what that means.
+                            if known.missing && !entry.missing {
+                                (known.missing, known.value) = (false, entry.value);
+                            }
+                        }
+                        None => {
+                            places.insert(entry.name.clone(), fused.entries.len());
+                            fused.entries.push(entry);
+                        }
+                    }
+                }
+            }
+        }
+        // Members may show bins: the ledger of all of them shows what the cell holds.
+        for (c, column) in self.schema().columns().iter().enumerate().filter(|(_, column)| column.kind != Kind::Text) {
+            for (row, (explanation, places)) in all.iter_mut().enumerate() {
+                if let Some(entry) = places.get(&column.name).map(|&place| &mut explanation.entries[place]) {
+                    entry.value = cell(x, row, c, column)?;
+                }
+            }
+        }
+        // What belongs to no column stands last, in the order in which the members named it.
+        let last = |mut explanation: Explanation| {
+            explanation.entries.sort_by_key(|entry| entry.name.starts_with('('));
+            explanation
+        };
+        Ok(all.into_iter().map(|(explanation, _)| last(explanation)).collect())
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

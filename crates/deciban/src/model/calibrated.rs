@@ -2,13 +2,18 @@
 //! get their [`Share`] of the map.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use super::{Calibration, HeldScores, Share, count_cells};
+use super::Model;
+use crate::calibrate::{Calibration, HeldScores, Share, count_cells};
 use crate::data::Batch;
 use crate::error::{Error, Result};
+use crate::evaluate::Scored;
 use crate::evidence::Evidence;
+use crate::explain::{Entry, Explanation, Order};
+use crate::family::Domain;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, Model};
+use crate::learn::{About, Classifier};
 
 /// A model and the calibration of its evidence.
 #[derive(Clone, Debug)]
@@ -57,6 +62,11 @@ impl CalibratedModel {
         self.scores.as_deref()
     }
 
+    /// The scores that taught the map, with calibrated evidence; `None` where they were not kept.
+    pub fn calibrated_scores(&self) -> Result<Option<Scored>> {
+        self.scores().map(|scores| scores.calibrated(&self.calibration, self.typical_cells)).transpose()
+    }
+
     /// The model as it was before.
     pub fn model(&self) -> &Model {
         &self.model
@@ -78,7 +88,7 @@ impl CalibratedModel {
     }
 
     /// The share of the map that each row has, by its cells.
-    pub(crate) fn shares(&self, x: &Batch<'_>) -> Result<impl Fn(usize) -> Share + Sync + use<>> {
+    fn shares(&self, x: &Batch<'_>) -> Result<impl Fn(usize) -> Share + Sync + use<>> {
         let (cells, typical) = (count_cells(x)?, self.typical_cells);
         Ok(move |row: usize| cells.as_ref().map_or(Share::WHOLE, |cells| Share::new(cells[row] as usize, typical)))
     }
@@ -91,6 +101,57 @@ impl Classifier for CalibratedModel {
 
     fn about_mut(&mut self) -> &mut About {
         self.model.about_mut()
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.model.learned_from()
+    }
+
+    fn domains(&self) -> Vec<(usize, Domain)> {
+        self.model.domains()
+    }
+
+    /// The ledger of the model inside, with every line multiplied by the slope of the calibration, what the bound takes
+    /// away as one line more, and the offset as another. A map that is not a line has the mean slope from no evidence to
+    /// the row's.
+    fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
+        let mut all = self.model.ledgers(x, order, stop)?;
+        let before = self.model.evidence(x)?;
+        let shares = self.shares(x)?;
+        let after = self.calibration.apply_shares(&before, &shares)?;
+        for (row, explanation) in all.iter_mut().enumerate() {
+            let slope = self.calibration.slope(before.row(row), after.row(row), shares(row));
+            let mut rest = after.row(row).to_vec();
+            // Without a cell there is no evidence to bound.
+            let bounded = self.calibration.bounded(before.row(row)).filter(|_| shares(row).offset > 0.0);
+            let mut by_bound = vec![0.0; rest.len()];
+            for (k, rest) in rest.iter_mut().enumerate() {
+                let impossible = *rest == f64::NEG_INFINITY;
+                let mut sum = 0.0;
+                for entry in &mut explanation.entries {
+                    let says = &mut entry.evidence[k];
+                    // What steps make possible again is not impossible because of one line.
+                    match says.is_finite() {
+                        true => *says *= slope,
+                        false if !impossible => *says = 0.0,
+                        false => {}
+                    }
+                    sum += *says;
+                }
+                if let Some(bounded) = &bounded {
+                    by_bound[k] = slope * bounded[k] - sum;
+                    sum += by_bound[k];
+                }
+                *rest = if impossible { 0.0 } else { *rest - sum };
+            }
+            if bounded.is_some() {
+                explanation.entries.push(Entry::new("(bound)", "", by_bound));
+            }
+            // The members of a fusion have calibrations of their own.
+            let name = if matches!(*self.model, Model::Fused(_)) { "(offsets)" } else { "(calibration)" };
+            explanation.entries.push(Entry::new(name, "", rest));
+        }
+        Ok(all)
     }
 
     fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {

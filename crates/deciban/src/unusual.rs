@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::drawn::Drawn;
 use crate::data::{Batch, Cells, MISSING, Rows, Tile, View};
+use crate::drawn::Drawn;
 use crate::error::{Error, Result};
-use crate::learn::{Classifier, GenerativeModel, Model};
+use crate::learn::{Classifier, GenerativeModel};
+use crate::model::Model;
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -78,9 +79,10 @@ impl Usual {
     /// ```
     /// use deciban::data::{Batch, Schema};
     /// use deciban::engine::Memory;
-    /// use deciban::evaluate::{DRAWN, Usual};
+    /// use deciban::unusual::{DRAWN, Usual};
     /// use deciban::family::gaussian::Gaussian;
-    /// use deciban::learn::{Generative, Learner, Model};
+    /// use deciban::learn::{Generative, Learner};
+    /// use deciban::model::Model;
     /// use deciban::posterior::Prior;
     /// // Two unit Gaussians at 0 and 9; where the second never occurs, one in 20 rows is 1.96 or more from 0.
     /// let schema = Schema::numbers(&["x"], "class", &["a", "b"])?;

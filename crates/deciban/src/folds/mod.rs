@@ -14,6 +14,10 @@
 //! kind it has never seen. The price is that the same rows in another order have other folds. Rows
 //! that belong together for another reason need groups.
 
+mod view;
+
+pub use view::{Folded, View, Viewed};
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Batch, MISSING};
@@ -97,7 +101,7 @@ impl Folds {
     }
 
     /// Their number and seed, if these are all that they depend on beside the rows.
-    pub(super) fn drawn(&self) -> Option<(usize, u64)> {
+    pub(crate) fn drawn(&self) -> Option<(usize, u64)> {
         match &self.rule {
             Rule::Stratified { seed, .. } => Some((self.count, *seed)),
             Rule::Coded(_) => None,

@@ -4,7 +4,7 @@ use crate::data::{Batch, MISSING, Sparse, Value};
 use crate::error::Result;
 
 /// Rows of cells.
-pub(super) struct Drawn {
+pub struct Drawn {
     rows: usize,
     columns: Vec<Column>,
 }

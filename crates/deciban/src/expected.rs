@@ -18,12 +18,13 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::drawn::Drawn;
 use crate::data::{Batch, Kind, Value};
 use crate::decision::Costs;
+use crate::drawn::Drawn;
 use crate::error::{Error, Result};
 use crate::family::AnyFamily;
-use crate::learn::{Classifier, FittedBlock, GenerativeModel, Model};
+use crate::learn::{Classifier, FittedBlock, GenerativeModel};
+use crate::model::Model;
 use crate::numerics::{Random, hash};
 use crate::posterior::{Posterior, Prior};
 
@@ -84,9 +85,10 @@ impl Default for Sampling {
 /// use deciban::data::{Batch, Schema};
 /// use deciban::decision::Costs;
 /// use deciban::engine::Memory;
-/// use deciban::evaluate::{Sampling, expected};
+/// use deciban::expected::{Sampling, expected};
 /// use deciban::family::gaussian::{Gaussian, Structure};
-/// use deciban::learn::{Generative, Learner, Model};
+/// use deciban::learn::{Generative, Learner};
+/// use deciban::model::Model;
 /// use deciban::posterior::Prior;
 ///
 /// // Two Gaussians of standard deviation 1, two apart: errors of Φ(−1) = 15.87 %.
