@@ -6,7 +6,7 @@ use deciban::folds::Folds;
 use deciban::learn::{Effort, Summarise};
 use deciban::model::{Candidate, Model};
 use deciban::posterior::Prior;
-use deciban::select::grid::{self, Table};
+use deciban::select::grid;
 use deciban::select::{Comparison, CrossValidation, Likelihoods};
 use deciban::{Error, Result};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub(crate) fn candidates(
             skipped.extend(kinds.into_iter().map(|(kind, why)| (kind.to_string(), why)));
         }
         let (columns, classes) = (schema.columns(), schema.classes().len());
-        let table = Table { columns, profiles: &[], classes, rows, effort };
+        let table = grid::Table { columns, profiles: &[], classes, rows, effort };
         skipped.extend(grid::keep_quick(&mut all, &table));
         told.extend(not_tried(&skipped));
         if rows > MOST_ITERATED && effort != Effort::Thorough {
