@@ -2,6 +2,7 @@
 
 mod cells;
 mod common;
+mod counts;
 mod damage;
 mod errors;
 mod formats;
