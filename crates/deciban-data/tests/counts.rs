@@ -130,7 +130,7 @@ fn files(random: &mut Random) {
     let collect = |path: &str, options: Options, family: AnyFamily| {
         let files = Files::open(&[path.to_string()], options).unwrap();
         let all: Vec<usize> = (0..files.columns().len()).collect();
-        let blocks = vec![Block::new(all, &files.columns(), family)];
+        let blocks = vec![Block::new(all, files.columns(), family)];
         Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, &files).unwrap()
     };
     count("a table of numbers to statistics", || {
