@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::common::{Folder, Table, close, numbers, records, same_predictions, shared, texts, wine};
 
-const MODELS: [(&str, &[&str]); 13] = [
+const MODELS: [(&str, &[&str]); 14] = [
     ("gaussian", &["--columns", "weight,age"]),
     ("naive-bayes", &["--text", "note"]),
     ("bernoulli", &["--ignore", "fur,indoor", "--text", "note"]),
@@ -16,13 +16,14 @@ const MODELS: [(&str, &[&str]); 13] = [
     ("logistic", &["--text", "note"]),
     ("probit", &["--text", "note"]),
     ("cloglog", &["--text", "note"]),
+    ("k-dependence", &["--ignore", "note"]),
     ("noisy-or", &["--text", "note"]),
     ("least-squares", &["--columns", "weight,age"]),
 ];
 
 /// Whether a model knows classes given rows only.
 fn is_discriminative(model: &str) -> bool {
-    ["logistic", "probit", "cloglog", "noisy-or", "least-squares"].contains(&model)
+    ["logistic", "probit", "cloglog", "k-dependence", "noisy-or", "least-squares"].contains(&model)
 }
 
 /// 120 cats and dogs: two numbers, two categories with missing cells, a text.
@@ -370,7 +371,7 @@ fn options_of_another_model_are_refused() {
     let cases: [(&str, &[&str], &str); 9] = [
         ("gaussian", &["--family", "x=gamma"], "naive-bayes"),
         ("gaussian", &["--bins", "x=3"], "naive-bayes, table, tree, a1de"),
-        ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog, additive"),
+        ("gaussian", &["--weight-decay", "1"], "logistic, probit, cloglog, additive, k-dependence"),
         ("tree", &["--covariance", "tied"], "gaussian, naive-bayes"),
         ("tree", &["--ngrams", "1..2"], "naive-bayes, bernoulli, multinomial, logistic, probit, cloglog, noisy-or"),
         ("bernoulli", &["--complement"], "naive-bayes, multinomial"),

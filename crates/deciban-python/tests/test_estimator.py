@@ -23,7 +23,7 @@ from deciban import Classifier, NotFittedError
 X, Y = load_wine(return_X_y=True)
 FRAME, LABELS = load_wine(return_X_y=True, as_frame=True)
 
-NAMES = "auto gaussian naive-bayes bernoulli multinomial table tree logistic probit cloglog least-squares noisy-or".split()
+NAMES = "auto gaussian naive-bayes bernoulli multinomial table tree logistic probit cloglog k-dependence least-squares noisy-or".split()
 MODELS = [Classifier(name, effort="quick" if name == "auto" else None) for name in NAMES]
 # What a constant column of a class breaks is whole again with the advice of the error, or without variances.
 MODELS += [Classifier("gaussian", shrinkage=0.1), Classifier("gaussian", covariance="diagonal", shrinkage="auto")]

@@ -227,6 +227,7 @@ fn what_a_page_cannot_score_is_refused() {
         page_data(&model, "wine", ScoredBy::Page).unwrap_err().to_string()
     };
     assert!(of("additive", json!({}), None).contains("cannot score additive models yet: use `deciban serve`"));
+    assert!(of("k-dependence", json!({}), None).contains("cannot score k-dependence models yet"));
     assert!(of("tree", json!({}), None).contains("the family `tree`"));
     assert!(of("least-squares", json!({}), None).contains("least-squares"));
     assert!(of("gaussian", json!({}), Some(Method::Pav)).contains("calibrations that are not lines"));

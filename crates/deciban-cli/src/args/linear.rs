@@ -9,8 +9,8 @@ use super::one_of;
 #[derive(Args)]
 #[command(next_help_heading = "Logistic")]
 pub struct LinearArgs {
-    /// L2 penalty: adds ½·E·‖w‖² to the loss; the intercept is not penalised; 1 by default, and
-    /// chosen by cross-validation for additive models
+    /// L2 penalty: adds ½·E·‖w‖² to the loss; the intercept is not penalised; 1 by default, 10 for
+    /// k-dependence, and chosen by cross-validation for additive models
     #[arg(long, value_name = "E")]
     weight_decay: Option<f64>,
     /// How the optimum is found

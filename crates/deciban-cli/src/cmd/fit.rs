@@ -15,7 +15,9 @@ use deciban_tasks::{
 };
 use serde_json::json;
 
-use crate::args::{AdditiveArgs, ColumnArgs, GenerativeArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of};
+use crate::args::{
+    AdditiveArgs, ColumnArgs, GenerativeArgs, KDependenceArgs, LinearArgs, NoisyOrArgs, ReadArgs, one_of,
+};
 use crate::output::{Destination, flags, note, say, tell};
 use crate::progress::Progress;
 
@@ -27,6 +29,7 @@ use crate::progress::Progress;
   deciban fit wine.csv --target Type --covariance tied --shrinkage auto -o wine.deciban
   deciban fit wine.csv --target Type --model logistic --weight-decay 0.1 -o wine.deciban
   deciban fit adult.csv --target income --model additive -o adult.deciban
+  deciban fit adult.csv --target income --model k-dependence --parents 3 -o adult.deciban
   deciban fit symptoms.csv --target fever --model noisy-or --effect yes -o fever.deciban
   deciban fit adult.csv --target income --model naive-bayes --family age=histogram -o adult.deciban
   deciban fit messages.tsv --no-header --no-quotes --target c0 --model multinomial -o spam.deciban
@@ -84,6 +87,8 @@ pub struct Fit {
     #[command(flatten)]
     additive: AdditiveArgs,
     #[command(flatten)]
+    k_dependence: KDependenceArgs,
+    #[command(flatten)]
     noisy_or: NoisyOrArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -98,7 +103,9 @@ impl Fit {
             options: Options {
                 effort: self.effort,
                 models: self.models.clone(),
-                ..self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?)))
+                ..self
+                    .k_dependence
+                    .put(self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))))
             },
             prior: self.prior.clone(),
             prior_pseudo_count: self.prior_pseudo_count,

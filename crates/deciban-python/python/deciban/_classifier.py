@@ -39,7 +39,7 @@ class Classifier(Estimator):
         "auto" compares all models that fit the columns by cross-validation, and learns the best, or several fused;
         "fused" learns several fused in any case.
         Otherwise one of "gaussian", "naive-bayes", "bernoulli", "multinomial", "table", "tree", "a1de", "parzen",
-        "logistic", "probit", "cloglog", "additive", "noisy-or", "least-squares".
+        "logistic", "probit", "cloglog", "additive", "k-dependence", "noisy-or", "least-squares".
     prior : {"empirical", "uniform"}, array-like, dict or Series, default "empirical"
         The prior of predictions that are not given another. A dictionary or a Series gives probabilities by label;
         classes that it does not name share the rest as in the training data.
@@ -112,8 +112,8 @@ class Classifier(Estimator):
     complement : bool, default False
         Multinomial: weights from the words of the other classes (complement naive Bayes).
     weight_decay : float, optional
-        L2 penalty E of linear models: adds E/2 times the sum of squared weights to the loss; 1 by default, and
-        chosen by cross-validation for additive models. The intercept is not penalised.
+        L2 penalty E of linear models: adds E/2 times the sum of squared weights to the loss; 1 by default, 10 for
+        k-dependence, and chosen by cross-validation for additive models. The intercept is not penalised.
     solver : {"auto", "newton", "lbfgs", "gradient", "sgd"}, optional
         How the weights of linear models are found.
     rate : float, optional
@@ -125,6 +125,8 @@ class Classifier(Estimator):
         categories), if cross-validation finds them better than none.
     pair_decay : float, optional
         Additive: L2 penalty of the tables of pairs; chosen by cross-validation by default.
+    parents : int, optional
+        k-dependence: how many other columns the tables of a column take into account at most; 7 by default.
     effect : label, optional
         Noisy-or: the class that the columns may cause; the second by default.
     ngrams : str, int or tuple, optional
@@ -212,6 +214,7 @@ class Classifier(Estimator):
         no_standardise=False,
         pairs=None,
         pair_decay=None,
+        parents=None,
         effect=None,
         ngrams=None,
         characters=False,
@@ -266,6 +269,7 @@ class Classifier(Estimator):
         self.no_standardise = no_standardise
         self.pairs = pairs
         self.pair_decay = pair_decay
+        self.parents = parents
         self.effect = effect
         self.ngrams = ngrams
         self.characters = characters

@@ -64,6 +64,7 @@ class Classifier:
     no_standardise: bool
     pairs: int | None
     pair_decay: float | None
+    parents: int | None
     effect: Any
     ngrams: str | int | tuple[int, int] | None
     characters: bool
@@ -127,6 +128,7 @@ class Classifier:
         no_standardise: bool = False,
         pairs: int | None = None,
         pair_decay: float | None = None,
+        parents: int | None = None,
         effect: Any = None,
         ngrams: str | int | tuple[int, int] | None = None,
         characters: bool = False,

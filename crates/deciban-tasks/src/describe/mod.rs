@@ -6,6 +6,7 @@ pub mod equivalent;
 pub mod forms;
 pub mod fused;
 pub mod generative;
+pub mod k_dependence;
 pub mod least_squares;
 pub mod logistic;
 pub mod noisy_or;

@@ -13,6 +13,7 @@ mod em;
 mod expect;
 mod explain;
 mod generative;
+mod k_dependence;
 mod least_squares;
 mod log_linear;
 mod logistic;
@@ -32,6 +33,7 @@ pub use components::{Components, Count};
 pub use em::Convergence;
 pub use expect::Expect;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
+pub use k_dependence::{ChainTable, KDependence, KDependenceFit, KDependenceModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
 pub use logistic::{

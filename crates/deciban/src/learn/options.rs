@@ -79,6 +79,7 @@ pub(super) const COMPLEMENT: Group = &["complement"];
 pub(super) const WEIGHTS: Group = &["weight_decay", "solver", "rate", "seed", "no_standardise"];
 pub(super) const DECAY: Group = &["weight_decay"];
 pub(super) const PAIRS: Group = &["pairs", "pair_decay"];
+pub(super) const PARENTS: Group = &["parents"];
 pub(super) const EFFECT: Group = &["effect"];
 /// How texts become words: of the reader, not of the learner.
 pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
@@ -163,7 +164,8 @@ pub struct Options {
     pub vocabulary: Option<usize>,
     /// Weights from the other classes' words.
     pub complement: bool,
-    /// L2 penalty: adds ½·E·‖w‖² to the loss; 1 by default, and chosen by cross-validation for additive models.
+    /// L2 penalty: adds ½·E·‖w‖² to the loss; 1 by default, 10 for k-dependence, and chosen by cross-validation for
+    /// additive models.
     pub weight_decay: Option<f64>,
     /// How weights are found.
     pub solver: Solver,
@@ -175,6 +177,8 @@ pub struct Options {
     pub pairs: Option<usize>,
     /// What a squared cell of such a table costs, in rows; chosen by folds unless given.
     pub pair_decay: Option<f64>,
+    /// The most parents of a column; 7 by default.
+    pub parents: Option<usize>,
     /// The class that columns may cause.
     pub effect: Option<String>,
 }
@@ -215,6 +219,7 @@ impl Default for Options {
             no_standardise: false,
             pairs: None,
             pair_decay: None,
+            parents: None,
             effect: None,
         }
     }

@@ -41,6 +41,8 @@ macro_rules! with_learners {
             "logistic" Logistic: LogisticModel,
             /// Tables of columns and pairs.
             "additive" Additive: AdditiveModel,
+            /// Chains of tables that back off.
+            "k-dependence" KDependence: KDependenceModel,
             /// Causes of an effect.
             "noisy-or" NoisyOr: NoisyOrModel,
             /// Scores by least squares.

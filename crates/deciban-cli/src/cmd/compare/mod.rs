@@ -34,7 +34,8 @@ pub struct Compare {
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
     /// Only these kinds of models: gaussian, naive-bayes, bernoulli, multinomial, table, tree, a1de,
-    /// parzen, logistic, probit, cloglog, additive, least-squares, noisy-or
+    /// parzen, logistic, probit, cloglog, additive, k-dependence, least-squares,
+    /// noisy-or
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
     /// What to rank by: log-loss, or the likelihood of held-out rows from statistics alone (no scoring)

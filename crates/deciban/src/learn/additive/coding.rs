@@ -161,13 +161,12 @@ fn thinned(cuts: &[f64], most: usize) -> Vec<f64> {
     }
 }
 
-/// The pass that finds the codes: sketches of the numbers and counts of the levels, class by class.
-pub fn survey(columns: &[Column]) -> Result<Summarise> {
+/// The pass that finds the codes: sketches of the numbers and counts of the levels, class by class. `model` is who
+/// asks, for messages.
+pub fn survey(columns: &[Column], model: &str) -> Result<Summarise> {
     if let Some(text) = columns.iter().find(|column| column.kind == Kind::Text) {
-        let message = format!(
-            "additive takes numbers and categories: leave out §ignore='{}', or give §model=logistic",
-            text.name
-        );
+        let message =
+            format!("{model} takes numbers and categories: leave out §ignore='{}', or give §model=logistic", text.name);
         return Err(Error::parameter("model", message));
     }
     let places = |numeric: bool| (0..columns.len()).filter(|&c| columns[c].is_numeric() == numeric).collect();

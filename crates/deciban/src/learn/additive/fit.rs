@@ -62,7 +62,7 @@ fn extended(theta: &[f64], design: &Design) -> Vec<f64> {
 impl Prepared {
     /// Finds codes and pairs, and codes the rows.
     pub fn new(engine: &dyn Engine, most_pairs: Option<usize>) -> Result<Self> {
-        let statistics = Statistics::collect(survey(engine.schema()?.columns())?, engine)?;
+        let statistics = Statistics::collect(survey(engine.schema()?.columns(), "additive")?, engine)?;
         let schema = statistics.schema().clone();
         let (rows, classes) = (statistics.summary().rows(), statistics.summary().weights());
         crate::learn::generative::check_classes(&schema, &rows, &classes)?;

@@ -19,14 +19,14 @@
 //! data, as for all models of the posterior.
 
 mod choose;
-mod coding;
+pub(super) mod coding;
 mod design;
 mod explain;
 mod fit;
 mod held_out;
 mod model;
-mod reader;
-mod rows;
+pub(super) mod reader;
+pub(super) mod rows;
 mod slopes;
 mod tally;
 mod terms;

@@ -30,6 +30,11 @@ impl CodedRows {
         self.labels.len()
     }
 
+    /// The codes of each column, the labels and the weights.
+    pub fn into_parts(self) -> (Vec<Vec<u8>>, Vec<u32>, Vec<f64>) {
+        (self.columns, self.labels, self.weights)
+    }
+
     /// An engine over the codes; `schema` has the classes and as many columns.
     pub fn engine(&self, schema: &Schema) -> Result<Memory<'_>> {
         let mut batch = Batch::new(self.rows());

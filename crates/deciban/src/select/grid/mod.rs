@@ -10,6 +10,7 @@
 //! | counts and texts | Bernoulli and multinomial with several pseudo-counts |
 //! | any | logistic with several weight decays; of two classes also probit and cloglog, if they are named |
 //! | any but texts | additive: steps and pairs, with decays that cross-validation settles ([`settle`]) |
+//! | any but texts | k-dependence |
 //! | numbers | least squares |
 //! | flags and counts, two classes | noisy-or with several pseudo-counts |
 //!
@@ -17,6 +18,7 @@
 
 mod additive;
 mod generative;
+mod k_dependence;
 mod least_squares;
 mod logistic;
 mod noisy_or;

@@ -1,0 +1,83 @@
+//! k-dependence models in words and tables: the chain of each column.
+
+use deciban::Result;
+use deciban::learn::{ChainTable, Classifier, KDependenceFit, KDependenceModel};
+use serde_json::{Value, json};
+
+use super::Describe;
+use crate::table::{Table, number};
+
+/// Chains that are listed.
+const LISTED: usize = 60;
+
+impl Describe for KDependenceModel {
+    const PLURAL: &'static str = "k-dependence models";
+
+    fn in_short(&self) -> String {
+        let KDependenceFit { parents, weight_decay, iterations, .. } = self.fit();
+        let chains = self.chains().len();
+        let columns = if chains == 1 { "column" } else { "columns" };
+        let parents = if *parents == 1 { "1 parent".into() } else { format!("{parents} parents") };
+        format!(
+            "k-dependence, {chains} {columns} with up to {parents}, weight decay {weight_decay}, {iterations} iterations"
+        )
+    }
+
+    fn text(&self, _: f64) -> String {
+        let fit = self.fit();
+        let chains = self.chains();
+        let cells: usize = chains.iter().flat_map(|chain| &chain.cells).sum();
+        let mut figures = Table::new(["weight decay", &number(fit.weight_decay, 6)]);
+        figures.row(["parents", &fit.parents.to_string()]);
+        figures.row(["columns", &chains.len().to_string()]);
+        figures.row(["cells", &cells.to_string()]);
+        figures.row(["leave-one-out log loss", &number(fit.log_loss, 6)]);
+        figures.row(["null log loss", &number(fit.null_log_loss, 6)]);
+        figures.row(["iterations", &fit.iterations.to_string()]);
+        let mut text = format!("{figures}\n{}", list(&chains));
+        if chains.len() > LISTED {
+            text += &format!("... and {} columns that tell less\n", chains.len() - LISTED);
+        }
+        text
+    }
+
+    fn json(&self, _: f64) -> Result<Value> {
+        Ok(json!({
+            "model": "k-dependence",
+            "target": self.schema().target(),
+            "columns": self.schema().names(),
+            "classes": self.schema().classes(),
+            "prior": self.prior().probabilities(),
+            "fit": self.fit(),
+            "offsets": self.offsets(),
+            "chains": self.chains(),
+        }))
+    }
+
+    fn report(&self) -> Vec<(&'static str, Value)> {
+        vec![("fit", json!(self.fit()))]
+    }
+
+    fn warning(&self) -> Option<String> {
+        let KDependenceFit { converged, gradient, iterations, .. } = self.fit();
+        (!converged && *gradient > 1.0).then(|| {
+            let gradient = number(*gradient, 3);
+            format!(
+                "no convergence: the largest slope is {gradient} after {iterations} iterations; \
+                 give a larger §weight_decay"
+            )
+        })
+    }
+}
+
+/// A line for each column: its parents, and the weights of its tables.
+fn list(chains: &[ChainTable]) -> Table {
+    let mut table = Table::new(["column", "cells", "weights of its tables", "parents"]);
+    for chain in chains.iter().take(LISTED) {
+        let weights: Vec<String> = chain.weights.iter().map(|w| format!("{w:+.2}")).collect();
+        let cells: usize = chain.cells.iter().sum();
+        let parents = if chain.parents.is_empty() { "-".into() } else { chain.parents.join(", ") };
+        table.row([chain.name.clone(), cells.to_string(), weights.join(" "), parents]);
+    }
+    table
+}
