@@ -8,6 +8,8 @@ use crate::model::{Candidate, Recipe};
 
 /// Above so many cells for each class (rows × columns × classes), a model takes too long.
 const MOST_CELLS: f64 = 2.5e7;
+/// Of more columns than these a model takes a part, and the optimiser many steps.
+const MOST_COLUMNS: f64 = 120.0;
 
 impl Search for KDependence {
     fn candidates(model: &str, table: &Table<'_>) -> Result<Vec<Candidate>> {
@@ -18,6 +20,7 @@ impl Search for KDependence {
     }
 
     fn takes_too_long(&self, table: &Table<'_>) -> bool {
-        table.scores() * table.columns.len() as f64 > MOST_CELLS * table.factor()
+        let columns = table.columns.len() as f64;
+        columns > MOST_COLUMNS * table.factor() || table.scores() * columns > MOST_CELLS * table.factor()
     }
 }
