@@ -178,32 +178,33 @@ impl Comparison {
     ) -> Result<Vec<Option<Maps>>> {
         let names = self.schema().classes().to_vec();
         let classes = names.len();
-        let mut all = Vec::new();
-        for (i, &place) in places.iter().enumerate() {
+        // One after the other, most of a candidate's work would run on one thread.
+        let learn = |i: usize| -> Result<Option<(Maps, Judged, Option<HeldScores>)>> {
             let held_out = HeldOut::new(rows, i, classes)?;
             let calibrator = Calibrator { prior: held_out.shares(), ..calibrator.clone() };
             let learned = held_out.calibration(&calibrator, &names).and_then(|whole| {
                 let without = held_out.without_each(&calibrator, &names, score.models.len(), Some(&whole))?;
                 Ok(Maps { whole, without, typical_cells: held_out.typical_cells })
             });
-            let Ok(maps) = learned else {
-                all.push(None);
-                continue;
-            };
+            let Ok(maps) = learned else { return Ok(None) };
             let judged = judge(score, rows, |fold, r, row| {
                 row.copy_from_slice(&rows.evidence[i][r * classes..][..classes]);
                 let share = Share::new(rows.cells[r] as usize, held_out.typical_cells);
                 maps.without[fold].apply_row(row, share);
             });
-            let calibration = (maps.whole.clone(), held_out.typical_cells, held_out.scores()?);
-            let method = calibrator.method.name();
-            self.add(
-                place,
-                calibration,
-                candidates,
-                |name, options| format!("{name} --calibrate {method}{options}"),
-                judged,
-            );
+            Ok(Some((maps, judged, held_out.scores()?)))
+        };
+        let learned: Vec<_> = (0..places.len()).into_par_iter().map(learn).collect::<Result<_>>()?;
+        let method = calibrator.method.name();
+        let mut all = Vec::new();
+        for (&place, learned) in places.iter().zip(learned) {
+            let Some((maps, judged, scores)) = learned else {
+                all.push(None);
+                continue;
+            };
+            let calibration = (maps.whole.clone(), maps.typical_cells, scores);
+            let name = |name: &str, options: &str| format!("{name} --calibrate {method}{options}");
+            self.add(place, calibration, candidates, name, judged);
             all.push(Some(maps));
         }
         Ok(all)
