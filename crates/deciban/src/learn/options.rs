@@ -292,10 +292,7 @@ impl Options {
 
     /// The folds by which `auto` compares models.
     pub fn auto_folds(&self) -> Result<usize> {
-        match self.folds {
-            Some(1) => Err(Error::parameter("folds", "auto needs at least 2 folds")),
-            folds => Ok(folds.unwrap_or(5)),
-        }
+        self.search_folds(5)
     }
 
     /// The folds of a search, where `default` are as many as its rows deserve.
