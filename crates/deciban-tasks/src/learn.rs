@@ -236,7 +236,8 @@ impl Learning {
         let mut remarks = Look::new(input)?.remarks(&[]);
         let Counted { rows, weight } = input.settle()?;
         remarks.extend(Remark::warnings(input.warnings()));
-        let drawn = (self.options.search_folds(comparison::default_folds(rows))?, self.options.seed);
+        let default_folds = comparison::default_folds(rows, &input.schema()?);
+        let drawn = (self.options.search_folds(default_folds)?, self.options.seed);
         let Options { models, effort, .. } = &self.options;
         let candidates = comparison::candidates(input, models, (*effort, rows), drawn, &mut remarks)?;
         let folds = Folds::stratified(input, drawn.0, drawn.1)?;
@@ -252,7 +253,7 @@ impl Learning {
             let (kind, statistics) = (FUSED.to_string(), None);
             return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
         }
-        compared.name_fused(&comparison::fit_options(models, *effort, drawn, rows));
+        compared.name_fused(&comparison::fit_options(models, *effort, drawn, default_folds));
         let model = finished(compared.refit_best(&candidates, input)?)?;
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();

@@ -7,8 +7,8 @@ use deciban_tasks::comparison::{FoldCount, FoldRule};
 #[derive(Args)]
 #[command(next_help_heading = "Folds")]
 pub struct FoldArgs {
-    /// Folds, each with its share of every class: a number, leave-one-out, or auto, which is 5 up to 2000 rows
-    /// and 3 beyond that
+    /// Folds, each with its share of every class: a number, leave-one-out, or auto, which is 20 up to 300 rows,
+    /// 10 up to 2000, 5 up to 10000 and 3 beyond that
     #[arg(long, value_name = "K", default_value = "auto")]
     folds: FoldCount,
     /// The seed by which rows are dealt out, or drawn for intervals

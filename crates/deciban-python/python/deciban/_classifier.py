@@ -92,7 +92,8 @@ class Classifier(Estimator):
         The kinds of models that the search tries, such as ``["gaussian", "logistic"]``; all that fit the columns by
         default.
     folds : int, optional
-        The number of folds by which "auto" is settled; 5 by default, and 3 for a search among more than 2,000 rows.
+        The number of folds by which "auto" is settled; 5 by default. A search has 20 up to 300 rows,
+        10 up to 2,000, 5 up to 10,000 and 3 beyond that.
     seed : int, optional
         The seed of everything random; 0 by default.
     pseudo_count : float, optional

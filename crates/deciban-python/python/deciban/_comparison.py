@@ -210,7 +210,8 @@ def compare(
         Kinds of models, such as ``["gaussian", "logistic"]``; by default all that fit the columns. Or fitted
         classifiers, or paths of model files, which are compared as they are: in a list, or in a dictionary by name.
     folds : int, "auto" or "leave-one-out", default "auto"
-        The number of folds, each with its share of every class; "auto" has 5 up to 2,000 rows and 3 beyond that.
+        The number of folds, each with its share of every class; "auto" has 20 up to 300 rows, 10 up to 2,000,
+        5 up to 10,000 and 3 beyond that.
     effort : {"quick", "normal", "thorough"}, default "normal"
         How much work the search may take.
     by : {"log-loss", "likelihood"}, default "log-loss"

@@ -1,6 +1,7 @@
 //! A search: every kind of model that fits the columns, with several options each, judged by rows that the models
 //! have not learned from.
 
+use deciban::data::Schema;
 use deciban::engine::{Engine, Run};
 use deciban::folds::Folds;
 use deciban::learn::{Effort, Summarise};
@@ -23,16 +24,28 @@ pub(crate) const CALIBRATED: usize = 2;
 /// More rows than this are too many for a search to try models that need many passes.
 const MOST_ITERATED: f64 = 2e5;
 
-/// Up to so many rows a search has five folds, beyond that three.
-const FEW_ROWS: f64 = 2000.0;
+/// Above so many numbers (rows × columns × classes), a search has three folds.
+const MANY_NUMBERS: f64 = 4e6;
 
-/// How many folds a search has, if nobody says it.
-pub(crate) fn default_folds(rows: f64) -> usize {
-    if rows <= FEW_ROWS { 5 } else { 3 }
+/// How many folds a search of so many rows has by default. Where rows are few, a model of four fifths of them is worse
+/// than that of all, and the draw of the folds decides what is chosen: many folds cost little there, and choose better.
+pub(crate) fn default_folds(rows: f64, schema: &Schema) -> usize {
+    let numbers = rows * (schema.columns().len() * schema.classes().len()) as f64;
+    match rows {
+        ..=300.0 => 20,
+        ..=2000.0 => 10,
+        ..=10_000.0 if numbers <= MANY_NUMBERS => 5,
+        _ => 3,
+    }
 }
 
 /// The options with which `fit` searches as this search did; nothing where its defaults are these.
-pub(crate) fn fit_options(models: &[String], effort: Effort, (folds, seed): (usize, u64), rows: f64) -> String {
+pub(crate) fn fit_options(
+    models: &[String],
+    effort: Effort,
+    (folds, seed): (usize, u64),
+    default_folds: usize,
+) -> String {
     let mut options = String::new();
     if !models.is_empty() {
         options += &format!(" --models {}", models.join(","));
@@ -40,7 +53,7 @@ pub(crate) fn fit_options(models: &[String], effort: Effort, (folds, seed): (usi
     if let Some((name, _)) = Effort::ALL.iter().find(|(_, known)| *known == effort && effort != Effort::default()) {
         options += &format!(" --effort {name}");
     }
-    if folds != default_folds(rows) {
+    if folds != default_folds {
         options += &format!(" --folds {folds}");
     }
     if seed != 0 {
@@ -128,7 +141,7 @@ pub const MEASURES: [(&str, Measure); 2] = [("log-loss", Measure::LogLoss), ("li
 /// How many folds there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoldCount {
-    /// Five up to 2,000 rows, and three beyond that.
+    /// 20 up to 300 rows, 10 up to 2,000, 5 up to 10,000 where columns and classes are few, and 3 otherwise.
     Auto,
     /// This many.
     Count(usize),
@@ -199,15 +212,16 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
     let mut told = Look::new(input)?.remarks(&[]);
     let Counted { rows, .. } = input.settle()?;
     told.extend(Remark::warnings(input.warnings()));
+    let default_folds = default_folds(rows, &input.schema()?);
     let folds = match request.folds {
         FoldCount::Count(folds) => folds,
-        FoldCount::Auto | FoldCount::LeaveOneOut => default_folds(rows),
+        FoldCount::Auto | FoldCount::LeaveOneOut => default_folds,
     };
     let candidates = candidates(input, &request.models, (request.effort, rows), (folds, request.seed), &mut told)?;
     let found = match request.by {
         Measure::LogLoss => {
             let mut comparison = request.validation(input, folds)?.run(input, &candidates)?;
-            comparison.name_fused(&fit_options(&request.models, request.effort, (folds, request.seed), rows));
+            comparison.name_fused(&fit_options(&request.models, request.effort, (folds, request.seed), default_folds));
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
         }

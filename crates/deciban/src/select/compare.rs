@@ -356,28 +356,13 @@ impl Comparison {
         self.rank();
     }
 
-    /// Adds a fused outcome, unless `keeps` refuses it after a look at all of them.
-    pub(super) fn add_fusion(
-        &mut self,
-        outcome: Outcome,
-        (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>),
-        keeps: impl FnOnce(&Comparison, &Outcome) -> bool,
-    ) {
+    /// Adds a fused outcome.
+    pub(super) fn add_fusion(&mut self, outcome: Outcome, (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>)) {
         self.rows.losses.push(losses);
         self.rows.errors.push(errors);
         self.rows.llrs.push(llrs);
-        let outcome = Outcome { place: self.rows.losses.len() - 1, ..outcome };
-        match keeps(self, &outcome) {
-            true => {
-                self.ranked.push(outcome);
-                self.rank();
-            }
-            false => {
-                self.rows.losses.pop();
-                self.rows.errors.pop();
-                self.rows.llrs.pop();
-            }
-        }
+        self.ranked.push(Outcome { place: self.rows.losses.len() - 1, ..outcome });
+        self.rank();
     }
 
     /// Adds to the name of the fused outcome the options of the search, so that `fit` with the name repeats it.

@@ -24,30 +24,29 @@ const ROWS_PER_MEMBER: usize = 150;
 /// Above so many numbers (rows × classes × members), there is no fusion.
 const MOST_NUMBERS: f64 = 3.2e7;
 
-/// With fewer rows a fusion must be clearly better than the best of its members.
-const FEW_ROWS: usize = 500;
+/// So many of the rows may have come from elsewhere, and no member is surer than that: the bound of its evidence is at
+/// least this share of the rows. Without it one member that calls a class impossible outvotes all others.
+const FOREIGN_ROWS: f64 = 0.01;
 
 /// A member of less weight is dropped.
 const LEAST_WEIGHT: f64 = 0.01;
 
 /// A candidate that may be a member.
-struct Chosen<'a> {
+struct Chosen {
     /// Its number among the rows' evidence.
     index: usize,
     outcome: Outcome,
-    /// Its maps, if it is better with them.
-    maps: Option<&'a Maps>,
+    /// Its maps, or mere bounds if it is better without maps.
+    maps: Maps,
 }
 
-impl Chosen<'_> {
+impl Chosen {
     /// Its evidence, by its own map of `which`.
     fn evidence(&self, rows: &HeldRows, classes: usize, map: impl Fn(&Maps) -> &Calibration) -> Vec<f64> {
         let mut values = rows.evidence[self.index].clone();
-        if let Some(maps) = self.maps {
-            let map = map(maps);
-            for (r, row) in values.chunks_exact_mut(classes).enumerate() {
-                map.apply_row(row, Share::new(rows.cells[r] as usize, maps.typical_cells));
-            }
+        let map = map(&self.maps);
+        for (r, row) in values.chunks_exact_mut(classes).enumerate() {
+            map.apply_row(row, Share::new(rows.cells[r] as usize, self.maps.typical_cells));
         }
         values
     }
@@ -67,7 +66,7 @@ impl Comparison {
         let started = Instant::now();
         let classes = score.judge.classes();
         let most = (rows.classes.len() / ROWS_PER_MEMBER).clamp(2, MOST_MEMBERS);
-        let mut chosen = self.members(places, maps, candidates, most);
+        let mut chosen = self.members(places, maps, score, rows, candidates, most);
         if chosen.len() < 2 || rows.classes.len() as f64 * (classes * chosen.len()) as f64 > MOST_NUMBERS {
             return Ok(());
         }
@@ -80,7 +79,7 @@ impl Comparison {
         };
         let mut fused = vec![0.0; rows.classes.len() * classes];
         for fold in 0..score.models.len() {
-            let own = |member: &Chosen<'_>| member.evidence(rows, classes, |maps| &maps.without[fold]);
+            let own = |member: &Chosen| member.evidence(rows, classes, |maps| &maps.without[fold]);
             let members: Vec<Vec<f64>> = chosen.iter().map(own).collect();
             let is_other = |(w, f): (&f64, &u32)| if *f as usize == fold { 0.0 } else { *w };
             let others: Vec<f64> = weights.iter().zip(&rows.folds).map(is_other).collect();
@@ -92,7 +91,7 @@ impl Comparison {
             }
         }
         let (folds, kept) = judge(score, rows, |_, r, row| row.copy_from_slice(&fused[r * classes..][..classes]));
-        let whole = |member: &Chosen<'_>| member.evidence(rows, classes, |maps| &maps.whole);
+        let whole = |member: &Chosen| member.evidence(rows, classes, |maps| &maps.whole);
         let mut members: Vec<Vec<f64>> = chosen.iter().map(whole).collect();
         let mut fusion = fit(&members, &weights)?;
         let strong: Vec<bool> = fusion.weights.iter().map(|w| *w >= LEAST_WEIGHT).collect();
@@ -121,8 +120,8 @@ impl Comparison {
             .filter(|(_, weight)| **weight > 0.0)
             .map(|(member, &weight)| {
                 let candidate = candidates[member.outcome.candidate].clone();
-                let calibration = member.maps.map(|maps| (maps.whole.clone(), maps.typical_cells));
-                (Part { candidate, weight, calibration }, member.outcome.blocks.clone())
+                let calibration = (member.maps.whole.clone(), member.maps.typical_cells);
+                (Part { candidate, weight, calibration: Some(calibration) }, member.outcome.blocks.clone())
             })
             .collect();
         let outcome = Outcome {
@@ -138,23 +137,23 @@ impl Comparison {
             blocks: None,
             parts,
         };
-        let few = rows.classes.len() < FEW_ROWS;
-        self.add_fusion(outcome, kept, |comparison, outcome| {
-            let gain = comparison.difference(&comparison.ranked()[0], outcome);
-            !few || gain.is_some_and(|(gain, error)| gain > error)
-        });
+        self.add_fusion(outcome, kept);
         Ok(())
     }
 
     /// The best candidate of each sort, with or without its calibration, the best first.
-    fn members<'m>(
+    fn members(
         &self,
         places: &[usize],
-        maps: &'m [Option<Maps>],
+        maps: &[Option<Maps>],
+        score: &Score,
+        rows: &HeldRows,
         candidates: &[Candidate],
         most: usize,
-    ) -> Vec<Chosen<'m>> {
-        let mut chosen: Vec<Chosen<'m>> = Vec::new();
+    ) -> Vec<Chosen> {
+        let bound = FOREIGN_ROWS / rows.classes.len() as f64;
+        let bounded = Maps::of_bound(bound, score, rows);
+        let mut chosen: Vec<Chosen> = Vec::new();
         for outcome in self.ranked().iter().filter(|outcome| self.beats_prior(outcome)) {
             // A calibrated outcome has the candidate of its plain one.
             let is_same = |place: &usize| {
@@ -164,7 +163,10 @@ impl Comparison {
             let Some(index) = places.iter().position(is_same) else { continue };
             let sort = candidates[outcome.candidate].sort();
             if chosen.len() < most && chosen.iter().all(|c| candidates[c.outcome.candidate].sort() != sort) {
-                let maps = outcome.calibration.as_ref().and(maps[index].as_ref());
+                let maps = match (&outcome.calibration, &maps[index]) {
+                    (Some(_), Some(maps)) => maps.clone().with_bound(bound),
+                    _ => bounded.clone(),
+                };
                 chosen.push(Chosen { index, outcome: outcome.clone(), maps });
             }
         }
