@@ -82,6 +82,21 @@ pub trait Family: Clone + Send + Sync {
         for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names))
     }
 
+    /// Adds rows of one group, as [`observe_groups`](Family::observe_groups) does, and adds log p(x | group) of each to
+    /// `log_p`; `at` holds the current density of this group alone.
+    fn observe_scored(
+        &self,
+        statistic: &mut Self::Statistic,
+        x: &Cells<'_>,
+        at: &Self::Density,
+        names: &[String],
+        log_p: &mut [f64],
+    ) -> Result<()> {
+        add_scores(at, x, names, log_p)?;
+        let dealt = Dealt::new(vec![0; log_p.len()].into(), 1);
+        self.observe_groups(&mut [statistic], x, Assignment::Hard(&dealt), Some(at), names)
+    }
+
     /// About how many bytes a statistic of `width` columns takes.
     fn size(&self, width: usize) -> usize;
 
@@ -145,6 +160,16 @@ pub trait Family: Clone + Send + Sync {
 
     /// The densities of all classes: it sees them all, so pooling and tying are ordinary fits.
     fn fit(&self, classes: &[&Self::Statistic], names: Names<'_>) -> Result<Self::Density>;
+}
+
+/// Adds log p(x | group) of each row, by the density of one group.
+fn add_scores(density: &impl Density, x: &Cells<'_>, names: &[String], log_p: &mut [f64]) -> Result<()> {
+    let mut scores = Tile::default();
+    scores.resize(log_p.len(), 1);
+    scores.data_mut().copy_from_slice(log_p);
+    density.add_log_density(x, names, &mut scores)?;
+    log_p.copy_from_slice(scores.column(0));
+    Ok(())
 }
 
 /// Some parameters of a density, for people and programs to read: a value per class in each row.
@@ -323,6 +348,22 @@ macro_rules! families {
                         };
                         f.observe_groups(&mut own.collect::<Result<Vec<_>>>()?, x, to, at, names)
                     })*
+                }
+            }
+            fn observe_scored(
+                &self,
+                statistic: &mut AnyStatistic,
+                x: &Cells<'_>,
+                at: &AnyDensity,
+                names: &[String],
+                log_p: &mut [f64],
+            ) -> Result<()> {
+                #[allow(unreachable_patterns)]
+                match (self, statistic, at) {
+                    $((AnyFamily::$variant(f), AnyStatistic::$variant(s), AnyDensity::$variant(d)) => {
+                        f.observe_scored(s, x, d, names, log_p)
+                    })*
+                    _ => Err(different()),
                 }
             }
             fn relevel(&self, statistic: &mut AnyStatistic, maps: &[Vec<u32>]) -> Result<()> {

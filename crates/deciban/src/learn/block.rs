@@ -131,6 +131,22 @@ impl Block {
         self.with_cells(batch, rows, |cells, _| self.family.observe_groups(groups, cells, to, at, &self.names))
     }
 
+    /// Adds the chosen rows to one group, whose current density `at` is, and log p(x | group) of each to `log_p`, in the
+    /// units of the data.
+    pub(super) fn observe_scored(
+        &self,
+        group: &mut AnyStatistic,
+        batch: &Batch<'_>,
+        rows: Rows<'_>,
+        at: &AnyDensity,
+        log_p: &mut [f64],
+    ) -> Result<()> {
+        self.with_cells(batch, rows, |cells, log_jacobian| {
+            log_p.iter_mut().zip(log_jacobian).for_each(|(p, j)| *p += j);
+            self.family.observe_scored(group, cells, at, &self.names, log_p)
+        })
+    }
+
     /// Adds log p(x | group) of the chosen rows, in the units of the data.
     pub(crate) fn add_log_density(
         &self,

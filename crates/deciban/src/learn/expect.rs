@@ -5,13 +5,15 @@
 //! of all classes, p(group | x), times the weight that such rows are given. What is left is the log-likelihood
 //! of the rows under the current model and the statistics of each group, from which the next model is fitted.
 
+use rayon::prelude::*;
+
 use super::components::shares;
 use super::summary::Group;
 use super::{Block, Components, FittedBlock};
 use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::gaussian::Gaussian;
-use crate::family::{AnyDensity, AnyFamily, Assignment, Dealt, Density};
+use crate::family::{AnyDensity, AnyFamily, Assignment, Density};
 use crate::file::{Archive, Stored};
 use crate::numerics::hash;
 use crate::pass::Pass;
@@ -65,9 +67,34 @@ impl Expect {
         Ok(scores)
     }
 
-    /// Adds rows of one class, or rows without a class.
-    fn add(&self, expected: &mut Expected, batch: &Batch<'_>, rows: &[u32], class: Option<usize>) -> Result<()> {
-        let groups = class.map_or(0..self.components.groups(), |class| self.components.of_class(class));
+    /// So many rows at once: tiles of scores stay in the second-level cache.
+    fn most_rows(&self) -> usize {
+        ((128 << 10) / self.components.groups().max(1)).clamp(256, 4096)
+    }
+
+    /// Adds rows of a class of one group to it, and gives log p(x, class) of each.
+    fn add_plain(&self, group: &mut Group, batch: &Batch<'_>, rows: &[u32], class: usize) -> Result<Vec<f64>> {
+        let mut log_p = vec![self.log_prior[class]; rows.len()];
+        let densities = self.by_class[class].iter();
+        for ((FittedBlock { block, .. }, density), statistic) in
+            self.blocks.iter().zip(densities).zip(&mut group.blocks)
+        {
+            block.observe_scored(statistic, batch, Rows::Index(rows), density, &mut log_p)?;
+        }
+        group.rows += rows.len() as f64;
+        group.weight += rows.iter().map(|&row| weight_of(batch, row)).sum::<f64>();
+        Ok(log_p)
+    }
+
+    /// Adds rows of one class, or rows without a class, to the groups of the class or of all, and gives log p(x, class) or
+    /// log p(x) of each.
+    fn add_shared(
+        &self,
+        groups: &mut [Group],
+        batch: &Batch<'_>,
+        rows: &[u32],
+        class: Option<usize>,
+    ) -> Result<Vec<f64>> {
         let densities: Vec<&AnyDensity> = match class {
             Some(class) => self.by_class[class].iter().collect(),
             None => self.blocks.iter().map(|fitted| &fitted.density).collect(),
@@ -89,33 +116,61 @@ impl Expect {
                 shares(&mut scores)
             }
         };
-        let weight = |i: usize| batch.row_weights().map_or(1.0, |w| w[rows[i] as usize]);
-        let factor = if class.is_some() { 1.0 } else { self.unlabelled };
-        for (i, log_p) in log_p.iter().enumerate() {
-            let weight = factor * weight(i);
-            if weight > 0.0 {
-                expected.log_likelihood += weight * log_p;
-                expected.weight += weight;
-            }
-        }
         if class.is_none() {
             scores.data_mut().iter_mut().for_each(|share| *share *= self.unlabelled);
         }
-        for (k, group) in groups.clone().enumerate() {
-            let group = &mut expected.groups[group];
+        for (k, group) in groups.iter_mut().enumerate() {
             group.rows += scores.column(k).iter().sum::<f64>();
-            group.weight += scores.column(k).iter().enumerate().map(|(i, share)| share * weight(i)).sum::<f64>();
+            let shares = scores.column(k).iter().zip(rows);
+            group.weight += shares.map(|(share, &row)| share * weight_of(batch, row)).sum::<f64>();
         }
-        // Rows of a plain class go there whole.
-        let dealt = (class.is_some() && groups.len() == 1).then(|| Dealt::new(vec![0; rows.len()].into(), 1));
-        let to = dealt.as_ref().map_or(Assignment::Soft(&scores), Assignment::Hard);
         for (b, (FittedBlock { block, .. }, density)) in self.blocks.iter().zip(densities).enumerate() {
-            let own = &mut expected.groups[groups.clone()];
-            let mut statistics: Vec<_> = own.iter_mut().map(|group| &mut group.blocks[b]).collect();
-            block.observe(&mut statistics, batch, Rows::Index(rows), to, Some(density))?;
+            let mut statistics: Vec<_> = groups.iter_mut().map(|group| &mut group.blocks[b]).collect();
+            block.observe(&mut statistics, batch, Rows::Index(rows), Assignment::Soft(&scores), Some(density))?;
         }
-        Ok(())
+        Ok(log_p)
     }
+
+    /// Adds rows of one class, or rows without a class, to the groups of the class or of all; Σ w log p and Σ w are the
+    /// result.
+    fn add(&self, groups: &mut [Group], batch: &Batch<'_>, rows: &[u32], class: Option<usize>) -> Result<[f64; 2]> {
+        let factor = if class.is_some() { 1.0 } else { self.unlabelled };
+        let mut sums = [0.0; 2];
+        for rows in rows.chunks(self.most_rows()) {
+            let log_p = match (class, &mut *groups) {
+                (Some(class), [group]) => self.add_plain(group, batch, rows, class)?,
+                (class, groups) => self.add_shared(groups, batch, rows, class)?,
+            };
+            for (log_p, &row) in log_p.iter().zip(rows) {
+                let weight = factor * weight_of(batch, row);
+                if weight > 0.0 {
+                    sums = [sums[0] + weight * log_p, sums[1] + weight];
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Scores rows of a class that are held out; Σ w log p(x | class) and Σ w are the result.
+    fn score_held(&self, batch: &Batch<'_>, rows: &[u32], class: usize) -> Result<[f64; 2]> {
+        let densities: Vec<&AnyDensity> = self.by_class[class].iter().collect();
+        let groups = self.components.of_class(class).len();
+        let mut sums = [0.0; 2];
+        for rows in rows.chunks(self.most_rows()) {
+            let mut scores = self.scores(&densities, batch, Rows::Index(rows), groups)?;
+            for (log_p, &row) in self.components.share(class, &mut scores).iter().zip(rows) {
+                let weight = weight_of(batch, row);
+                if weight > 0.0 {
+                    sums = [sums[0] + weight * log_p, sums[1] + weight];
+                }
+            }
+        }
+        Ok(sums)
+    }
+}
+
+fn weight_of(batch: &Batch<'_>, row: u32) -> f64 {
+    batch.row_weights().map_or(1.0, |weights| weights[row as usize])
 }
 
 impl Pass for Expect {
@@ -133,40 +188,44 @@ impl Pass for Expect {
     }
 
     fn observe(&self, expected: &mut Expected, batch: &Batch<'_>) -> Result<()> {
-        // Tiles of scores stay in the second-level cache.
-        let most = ((128 << 10) / self.components.groups().max(1)).clamp(256, 4096);
+        let classes = self.components.classes();
         let labels = batch.labels_to_learn()?;
-        let mut by_class = vec![Vec::new(); self.components.classes() + 1];
+        let mut by_class = vec![Vec::new(); classes + 1];
         let mut held = by_class.clone();
         for (row, &class) in labels.iter().enumerate() {
             if class != MISSING && is_held(self.held, batch, row) {
                 held[class as usize].push(row as u32);
                 continue;
             }
-            let place = if class == MISSING { self.components.classes() } else { class as usize };
+            let place = if class == MISSING { classes } else { class as usize };
             if let Some(rows) = by_class.get_mut(place) {
                 rows.push(row as u32);
             }
         }
-        for (class, rows) in by_class.iter().enumerate() {
-            let class = (class < self.components.classes()).then_some(class);
-            if class.is_some() || self.unlabelled > 0.0 {
-                rows.chunks(most).try_for_each(|rows| self.add(expected, batch, rows, class))?;
-            }
+        // Each class has groups of its own, and their sums are joined in their order: threads change no bit.
+        let mut own = Vec::with_capacity(classes);
+        let mut rest = &mut expected.groups[..];
+        for class in 0..classes {
+            let groups;
+            (groups, rest) = rest.split_at_mut(self.components.of_class(class).len());
+            own.push((class, groups));
         }
-        for (class, rows) in held.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            for rows in rows.chunks(most) {
-                let densities: Vec<&AnyDensity> = self.by_class[class].iter().collect();
-                let groups = self.components.of_class(class).len();
-                let mut scores = self.scores(&densities, batch, Rows::Index(rows), groups)?;
-                for (log_p, &row) in self.components.share(class, &mut scores).iter().zip(rows) {
-                    let weight = batch.row_weights().map_or(1.0, |w| w[row as usize]);
-                    if weight > 0.0 {
-                        expected.held_out += weight * log_p;
-                        expected.held_weight += weight;
-                    }
-                }
-            }
+        let of_class = |(class, groups)| {
+            let (rows, held): (&Vec<u32>, &Vec<u32>) = (&by_class[class], &held[class]);
+            Ok([self.add(groups, batch, rows, Some(class))?, self.score_held(batch, held, class)?])
+        };
+        let sums: Vec<Result<[[f64; 2]; 2]>> = own.into_par_iter().map(of_class).collect();
+        for sums in sums {
+            let [[log_likelihood, weight], [held_out, held_weight]] = sums?;
+            expected.log_likelihood += log_likelihood;
+            expected.weight += weight;
+            expected.held_out += held_out;
+            expected.held_weight += held_weight;
+        }
+        if self.unlabelled > 0.0 {
+            let [log_likelihood, weight] = self.add(&mut expected.groups, batch, &by_class[classes], None)?;
+            expected.log_likelihood += log_likelihood;
+            expected.weight += weight;
         }
         Ok(())
     }

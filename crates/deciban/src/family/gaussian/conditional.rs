@@ -8,7 +8,8 @@
 
 use rayon::prelude::*;
 
-use super::incomplete::{Gaps, MissingFactor};
+use super::gaps::{Gaps, Strips};
+use super::incomplete::Standard;
 use super::statistic::GaussianStatistic;
 use super::{Gaussian, Strength};
 use crate::data::Tile;
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::family::{Family, Names};
 use crate::file::{Archive, Stored};
 use crate::numerics::covariance::is_constant;
-use crate::numerics::{Matrix, dot};
+use crate::numerics::{Matrix, cholesky};
 use crate::statistic::{Moments, NotFinite, Statistic};
 
 /// What fills missing numbers.
@@ -57,9 +58,10 @@ impl Conditional {
                 let cells = rows.iter().skip(j).step_by(width);
                 tile.column_mut(k).iter_mut().zip(cells).for_each(|(z, x)| *z = (x - moments[j][0]) / scale[k]);
             }
-            tile
+            let strips = strips(&tile);
+            (tile, strips)
         };
-        let tiles: Vec<Tile> = rows.chunks(TALL * width).map(tile).collect();
+        let tiles: Vec<(Tile, Strips)> = rows.chunks(TALL * width).map(tile).collect();
         let Ok(own) = climb(&tiles, weights, free.len()) else { return Ok(None) };
         for (a, &i) in free.iter().enumerate() {
             (all.mean[i], all.sd[i]) = (moments[i][0] + scale[a] * own.mean[a], scale[a] * own.sd[a]);
@@ -81,38 +83,20 @@ impl Conditional {
         self.mean.len()
     }
 
-    /// Sets the missing cells of rows to their means given the others.
-    pub fn fill(&self, x: &mut Tile) -> Result<()> {
-        self.fill_each(x, |_, _, _| {})
+    fn standard(&self) -> Standard<'_> {
+        Standard { mean: &self.mean, sd: &self.sd, precision: &self.precision }
     }
 
-    /// The same; `then` is called with rows that miss the same cells, these cells, and the factor of P_mm.
-    fn fill_each(&self, x: &mut Tile, mut then: impl FnMut(&[usize], &[usize], &MissingFactor)) -> Result<()> {
-        let gaps = Gaps::of(x);
-        let (mut missing, mut z, mut filled) = (Vec::new(), vec![0.0; self.width()], Vec::new());
-        let mut factor = MissingFactor::default();
-        for rows in gaps.groups() {
-            missing.clear();
-            missing.extend((0..self.width()).filter(|&j| gaps.is_missing(rows[0], j)));
-            if missing.is_empty() {
-                continue;
-            }
-            factor.set(&self.precision, &missing)?;
-            for &i in rows {
-                for (j, (z, (m, s))) in z.iter_mut().zip(self.mean.iter().zip(&self.sd)).enumerate() {
-                    *z = (x.column(j)[i] - m) / s;
-                }
-                // What is 0 adds nothing to the products.
-                missing.iter().for_each(|&m| z[m] = 0.0);
-                filled.clear();
-                filled.extend(missing.iter().map(|&m| -dot(self.precision.column(m), &z)));
-                factor.solve(&mut filled);
-                missing.iter().zip(&filled).for_each(|(&m, z)| x.column_mut(m)[i] = self.mean[m] + self.sd[m] * z);
-            }
-            then(rows, &missing, &factor);
-        }
-        Ok(())
+    /// Sets the missing cells of rows to their means given the others.
+    pub fn fill(&self, x: &mut Tile) -> Result<()> {
+        self.standard().complete(x, &strips(x), None, None).map(|_| ())
     }
+}
+
+/// The rows of a tile that miss some of their cells.
+fn strips(x: &Tile) -> Strips {
+    let gaps = Gaps::of(x);
+    gaps.strips(gaps.split_at(1).1)
 }
 
 /// Mean and variance of the cells of each column that are there; NaN where there are none. Rows are read as they lie.
@@ -132,7 +116,7 @@ fn column_moments(rows: &[f64], weights: &[f64], width: usize) -> Vec<[f64; 2]> 
 }
 
 /// Learns from rows in tiles, whose means are about 0 and variances about 1.
-fn climb(tiles: &[Tile], weights: &[f64], d: usize) -> Result<Conditional> {
+fn climb(tiles: &[(Tile, Strips)], weights: &[f64], d: usize) -> Result<Conditional> {
     let weight: f64 = weights.iter().sum();
     let prior = d as f64;
     let family = Gaussian { shrinkage: Strength::Fixed(prior / (weight + prior)), ..Gaussian::default() };
@@ -143,17 +127,14 @@ fn climb(tiles: &[Tile], weights: &[f64], d: usize) -> Result<Conditional> {
         let (mean, sd) = (density.mean(0).to_vec(), density.factor(0).sd().to_vec());
         Ok(Conditional { mean, sd, precision: density.precision(0).clone() })
     };
-    let is_whole = tiles.iter().all(|tile| tile.first_not_finite().is_none());
+    let is_whole = tiles.iter().all(|(tile, _)| tile.first_not_finite().is_none());
     let unit = Matrix::diagonal(&vec![weight; d]);
     let mut moments = Moments::from_parts(weights.len() as f64, weight, vec![0.0; d], unit)?;
     for _ in 0..if is_whole { 1 } else { STEPS } {
         let at: Conditional = fit(&moments)?;
-        let part = |(tile, weights): (&Tile, &[f64])| {
+        let part = |((tile, strips), weights): (&(Tile, Strips), &[f64])| {
             let (mut tile, mut part, mut spread) = (tile.clone(), Moments::empty(d), Matrix::zeros(d, d));
-            at.fill_each(&mut tile, |rows, missing, factor| {
-                let weight = rows.iter().map(|&i| weights[i]).sum();
-                factor.add_covariance(missing, &at.sd, weight, &mut spread);
-            })?;
+            at.standard().complete(&mut tile, strips, Some(weights), Some(&mut spread))?;
             let observed = part.observe(&mut tile, Some(weights));
             observed.map_err(|NotFinite| Error::Schema("a number is too large to be filled in".into()))?;
             part.add_scatter(&spread);
@@ -198,10 +179,9 @@ impl Stored for Conditional {
         }
         let precision = Matrix::from_columns(d, d, precision);
         // Then so is each part of it, which rows with missing cells are filled by.
-        let all: Vec<usize> = (0..d).collect();
-        match MissingFactor::new(&precision, &all) {
-            Ok(_) => Ok(Conditional { mean, sd, precision }),
-            Err(_) => Err(archive.damaged(&format!("`{name}.precision` is not positive definite"))),
+        match cholesky(&precision) {
+            Some(_) => Ok(Conditional { mean, sd, precision }),
+            None => Err(archive.damaged(&format!("`{name}.precision` is not positive definite"))),
         }
     }
 }

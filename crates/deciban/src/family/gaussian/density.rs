@@ -26,7 +26,7 @@ use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vec
 use crate::transform::Linear;
 
 use super::Prepared;
-use super::incomplete::{Pattern, Precisions, patterns};
+use super::incomplete::Precisions;
 use super::low_rank::LowRank;
 use super::projected::{Reference, Whitened};
 
@@ -66,7 +66,7 @@ impl Factor {
         }
     }
 
-    fn marginal(&self, columns: &[usize]) -> Option<Factor> {
+    pub(super) fn marginal(&self, columns: &[usize]) -> Option<Factor> {
         match self {
             Factor::Diagonal(sd) => Some(Factor::Diagonal(columns.iter().map(|&j| sd[j]).collect())),
             Factor::Lower(scaled) => scaled.marginal(columns).map(Factor::Lower),
@@ -344,7 +344,7 @@ impl GaussianDensity {
     }
 
     /// What stands before −½ ln|Σ| in log p at q = 0, for these columns.
-    fn log_constant(&self, class: usize, columns: &[usize]) -> f64 {
+    pub(super) fn log_constant(&self, class: usize, columns: &[usize]) -> f64 {
         let d = columns.len() as f64;
         let peak =
             |d: f64, (nu, s): (f64, f64)| ln_gamma((nu + d) / 2.0) - ln_gamma(nu / 2.0) - 0.5 * d * (PI * nu * s).ln();
@@ -356,7 +356,7 @@ impl GaussianDensity {
     }
 
     /// Scores a tile without missing cells; `z` is used up.
-    fn score_complete(&self, z: &mut Tile, out: &mut Tile) {
+    pub(super) fn score_complete(&self, z: &mut Tile, out: &mut Tile) {
         let mut spare = Tile::default();
         for linear in &self.chain {
             linear.apply(z, &mut spare);
@@ -430,133 +430,11 @@ impl GaussianDensity {
             _ => out.iter_mut().zip(q).for_each(|(o, &q)| *o += peak - 0.5 * far(q)),
         }
     }
-
-    /// The densities of some columns alone, the others integrated out. Every map of the chain must
-    /// take columns to columns.
-    fn marginal(&self, columns: &[usize]) -> Result<GaussianDensity> {
-        let chain = self.chain.iter().map(|linear| linear.select(columns)).collect();
-        let select = |mean: &Vec<f64>| columns.iter().map(|&j| mean[j]).collect();
-        let factors: Option<Vec<Factor>> = self.factors.iter().map(|f| f.marginal(columns)).collect();
-        // A principal minor of a positive definite matrix is positive definite.
-        let factors = factors.ok_or_else(|| Error::Schema("a stored covariance is singular".into()))?;
-        let tails = match &self.tails {
-            Tails::Columns(tails) => {
-                Tails::Columns(tails.iter().map(|t| columns.iter().map(|&j| t[j]).collect()).collect())
-            }
-            joint => joint.clone(),
-        };
-        Ok(GaussianDensity::with_tails(chain, self.means.iter().map(select).collect(), factors, tails))
-    }
-
-    /// Scores a tile in which some rows have missing cells: rows that miss the same cells together,
-    /// by the density of the cells they have. A row without any cell says nothing.
-    fn score_incomplete(&self, x: &Cells<'_>, names: &[String], tile: &Tile, out: &mut Tile) -> Result<()> {
-        let infinite = (0..tile.width()).find_map(|j| Some((tile.column(j).iter().position(|x| x.is_infinite())?, j)));
-        if let Some((i, j)) = infinite {
-            return Err(Error::Infinite { column: names[j].clone(), row: x.row_number(i) + 1 });
-        }
-        // Whole rows score as they do among whole rows, to the last bit.
-        let (whole, patterns): (Vec<Pattern>, Vec<Pattern>) =
-            patterns(tile).into_iter().partition(|pattern| pattern.missing.is_empty());
-        if self.is_projected() && !patterns.is_empty() && (self.reference.is_none() || self.tails != Tails::Normal) {
-            return Err(needs_every_cell(x, names, tile, "a model with §pca or §lda and §estimator=bayes"));
-        }
-        whole.iter().for_each(|pattern| self.score_rows(tile, pattern, self, out));
-        if self.is_projected() {
-            return patterns.iter().try_for_each(|pattern| self.score_predicted(tile, pattern, out));
-        }
-        let is_low_rank = matches!(self.factors[0], Factor::LowRank(_));
-        if is_low_rank {
-            self.score_low_rank(tile, &patterns, out)?;
-        }
-        // Few cells missing: factor the missing block. Few cells there, or columns on their own: the marginal.
-        let (few, rest): (Vec<Pattern>, Vec<Pattern>) = patterns
-            .into_iter()
-            .filter(|pattern| !pattern.present.is_empty() && !is_low_rank)
-            .partition(|pattern| self.is_correlated() && pattern.missing.len() <= pattern.present.len());
-        if !few.is_empty() {
-            self.score_filled(tile, &few, out)?;
-        }
-        for pattern in rest {
-            self.score_rows(tile, &pattern, &self.marginal(&pattern.present)?, out);
-        }
-        Ok(())
-    }
-
-    /// Adds the scores of the rows of a pattern by the cells they have, whose density is given.
-    fn score_rows(&self, tile: &Tile, pattern: &Pattern, density: &GaussianDensity, out: &mut Tile) {
-        let Pattern { present, rows, .. } = pattern;
-        let (mut cells, mut scores) = (Tile::default(), Tile::default());
-        cells.resize(rows.len(), present.len());
-        for (k, &j) in present.iter().enumerate() {
-            cells.column_mut(k).iter_mut().zip(rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
-        }
-        scores.resize(rows.len(), self.means.len());
-        scores.data_mut().fill(0.0);
-        density.score_complete(&mut cells, &mut scores);
-        for class in 0..self.means.len() {
-            rows.iter().zip(scores.column(class)).for_each(|(&i, s)| out.column_mut(class)[i] += s);
-        }
-    }
-
-    /// Scores rows that miss few cells.
-    fn score_filled(&self, tile: &Tile, patterns: &[Pattern], out: &mut Tile) -> Result<()> {
-        let rows: Vec<usize> = patterns.iter().flat_map(|pattern| pattern.rows.iter().copied()).collect();
-        let mut z = Tile::default();
-        z.resize(rows.len(), tile.width());
-        for j in 0..tile.width() {
-            z.column_mut(j).iter_mut().zip(&rows).for_each(|(cell, &i)| *cell = tile.column(j)[i]);
-        }
-        // The patterns' rows stand one after the other now.
-        let mut start = 0;
-        let mut renumbered = Vec::with_capacity(patterns.len());
-        for Pattern { missing, present, rows } in patterns {
-            let rows = start..start + rows.len();
-            start = rows.end;
-            renumbered.push(Pattern { missing: missing.clone(), present: present.clone(), rows: rows.collect() });
-        }
-        let mut spare = Tile::default();
-        self.chain.iter().for_each(|linear| linear.apply(&mut z, &mut spare));
-        for class in 0..self.means.len() {
-            let (q, half_log) = self.marginal_distances(class, &z, &renumbered)?;
-            let sd = self.factor(class).sd();
-            let column = out.column_mut(class);
-            for pattern in &renumbered {
-                let present = pattern.present.iter();
-                let logs = |linear: &Linear| -> f64 {
-                    let scales = linear.log_scales();
-                    pattern.present.iter().map(|&j| scales[j]).sum()
-                };
-                let volume: f64 = self.chain.iter().map(logs).sum();
-                let units: f64 = present.map(|&j| sd[j].ln()).sum();
-                let constant = volume - units + self.log_constant(class, &pattern.present);
-                for &k in &pattern.rows {
-                    let far = far(q[k]);
-                    column[rows[k]] += constant - half_log[k]
-                        + match &self.tails {
-                            Tails::Joint(tails) => {
-                                let (nu, s) = tails[class];
-                                -0.5 * (nu + pattern.present.len() as f64) * (far / (nu * s)).ln_1p()
-                            }
-                            _ => -0.5 * far,
-                        };
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The error for a missing cell of a tile.
-pub(super) fn needs_every_cell(x: &Cells<'_>, names: &[String], tile: &Tile, what: &str) -> Error {
-    let (i, j) = tile.first_not_finite().unwrap_or_default();
-    let remedy = format!("{what} needs every cell: fill it, or fit without them");
-    Error::Missing { column: names[j].clone(), row: x.row_number(i) + 1, remedy }
 }
 
 /// q, or ∞ where it overflowed on the way.
 #[inline(always)]
-fn far(q: f64) -> f64 {
+pub(super) fn far(q: f64) -> f64 {
     if q.is_nan() { f64::INFINITY } else { q }
 }
 
@@ -581,7 +459,7 @@ fn scaled_squared_distances(x: &Tile, mean: &[f64], sd: &[f64], q: &mut [f64]) {
 }
 
 #[inline(always)]
-fn squared_norms(z: &Tile, q: &mut [f64]) {
+pub(super) fn squared_norms(z: &Tile, q: &mut [f64]) {
     q.fill(0.0);
     for j in 0..z.width() {
         q.iter_mut().zip(z.column(j)).for_each(|(q, z)| *q += z * z);
@@ -589,7 +467,7 @@ fn squared_norms(z: &Tile, q: &mut [f64]) {
 }
 
 /// D⁻¹(x − c), in place.
-fn standardise(tile: &mut Tile, centre: &[f64], sd: &[f64]) {
+pub(super) fn standardise(tile: &mut Tile, centre: &[f64], sd: &[f64]) {
     vectorised!({
         for (j, (c, s)) in centre.iter().zip(sd).enumerate() {
             let r = s.recip();

@@ -11,7 +11,9 @@ use crate::numerics::Random;
 use crate::transform::Linear;
 
 use super::density::{Factor, GaussianDensity, Tails};
-use super::incomplete::{MissingFactor, Pattern, patterns};
+use super::gaps::{Gaps, LANES, Pattern, Strips};
+use super::incomplete;
+use super::missing_block::MissingBlock;
 
 impl GaussianDensity {
     /// Fills the missing cells of rows for one group.
@@ -34,10 +36,11 @@ impl GaussianDensity {
         }
         let mut spare = Tile::default();
         self.chain().iter().for_each(|linear| linear.apply(&mut tile, &mut spare));
-        let patterns: Vec<Pattern> = patterns(&tile).into_iter().filter(|p| !p.missing.is_empty()).collect();
+        let gaps = Gaps::of(&tile);
+        let rows = gaps.split_at(1).1;
         let mut filled = match self.factor(group) {
-            Factor::Diagonal(sd) => self.fill_alone(group, sd, &patterns, &mut by),
-            Factor::Lower(_) | Factor::LowRank(_) => self.fill_jointly(group, &tile, &patterns, &mut by)?,
+            Factor::Diagonal(sd) => self.fill_alone(group, sd, &gaps.patterns(rows), &mut by),
+            Factor::Lower(_) | Factor::LowRank(_) => self.fill_jointly(group, &tile, &gaps.strips(rows), &mut by)?,
         };
         for cell in &mut filled {
             for linear in self.chain().iter().rev() {
@@ -81,15 +84,12 @@ impl GaussianDensity {
     }
 
     /// Correlated columns.
-    fn fill_jointly(
-        &self,
-        group: usize,
-        tile: &Tile,
-        patterns: &[Pattern],
-        by: &mut Filling<'_>,
-    ) -> Result<Vec<Filled>> {
+    fn fill_jointly(&self, group: usize, tile: &Tile, strips: &Strips, by: &mut Filling<'_>) -> Result<Vec<Filled>> {
         let (mean, sd) = (self.mean(group), self.factor(group).sd());
-        let (z, _) = self.filled(group, tile, patterns)?;
+        let standard = self.standard(group);
+        let mut z = [standard.of_rows(strips, tile)];
+        incomplete::fill(&mut z, strips, standard.precision, |_, _| {})?;
+        let [z] = z;
         let distances = match (self.tails(), self.factor(group)) {
             (Tails::Joint(_), Factor::Lower(_)) => {
                 let mut white = z.clone();
@@ -99,39 +99,37 @@ impl GaussianDensity {
             }
             _ => Vec::<f64>::new(),
         };
-        let precision = self.precision(self.factor_place(group));
-        let mut filled = Vec::new();
-        for pattern in patterns {
-            let factor = MissingFactor::new(precision, &pattern.missing)?;
+        let (mut block, mut filled) = (MissingBlock::default(), Vec::new());
+        for run in strips.runs() {
+            let n = run.most();
+            block.set(standard.precision, &run)?;
             let deviations = match by {
-                Filling::Spread => factor.deviations(),
-                _ => vec![0.0; pattern.missing.len()],
+                Filling::Spread => block.deviations(),
+                _ => vec![[0.0; LANES]; n],
             };
-            for &row in &pattern.rows {
+            for (k, &row) in run.rows.iter().enumerate() {
+                let (place, lane) = (run.start + k, k % LANES);
                 let (freedom, root) = match self.tails() {
                     Tails::Joint(tails) => {
-                        let ((nu, s), d) = (tails[group], pattern.present.len() as f64);
-                        (nu + d, ((nu * s + distances[row]) / (nu + d)).sqrt())
+                        let ((nu, s), d) = (tails[group], (tile.width() - run.missing(lane).count()) as f64);
+                        (nu + d, ((nu * s + distances[place]) / (nu + d)).sqrt())
                     }
                     _ => (f64::INFINITY, 1.0),
                 };
-                let noise = match by {
-                    Filling::Draw(random) => {
-                        let by = root * stretch(freedom, &mut random[row]);
-                        let mut noise: Vec<f64> = pattern.missing.iter().map(|_| by * random[row].normal()).collect();
-                        factor.colour(&mut noise);
-                        noise
-                    }
-                    _ => Vec::new(),
-                };
-                for (k, &column) in pattern.missing.iter().enumerate() {
-                    let centre = mean[column] + sd[column] * z.column(column)[row];
+                let mut noise = vec![[0.0; LANES]; n];
+                if let Filling::Draw(random) = by {
+                    let by = root * stretch(freedom, &mut random[row]);
+                    run.missing(lane).zip(&mut noise).for_each(|(_, noise)| noise[lane] = by * random[row].normal());
+                    block.colour(&mut noise);
+                }
+                for (k, column) in run.missing(lane).enumerate() {
+                    let centre = mean[column] + sd[column] * z.column(column)[place];
                     let guess = match by {
                         Filling::Mean => Guess::mean(centre),
                         Filling::Spread => {
-                            Guess::Number { mean: centre, scale: sd[column] * root * deviations[k], freedom }
+                            Guess::Number { mean: centre, scale: sd[column] * root * deviations[k][lane], freedom }
                         }
-                        Filling::Draw(_) => Guess::Drawn(Value::Number(centre + sd[column] * noise[k])),
+                        Filling::Draw(_) => Guess::Drawn(Value::Number(centre + sd[column] * noise[k][lane])),
                     };
                     filled.push(Filled { row, column, guess });
                 }

@@ -20,10 +20,13 @@ mod density;
 mod explain;
 mod fill;
 mod forms;
+mod gaps;
 mod incomplete;
 mod leave_one_out;
 mod likelihood;
 mod low_rank;
+mod marginal;
+mod missing_block;
 mod projected;
 mod statistic;
 
@@ -41,7 +44,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Dealt, Family, Names, for_each_group};
+use super::{Assignment, Dealt, Family, Names, add_scores, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::numerics::covariance::{Scaled, is_constant, singular};
@@ -344,6 +347,33 @@ impl Gaussian {
         }))
     }
 
+    /// Adds rows whose missing cells are filled by the density of a group; log p of each row is added to `log_p`.
+    fn observe_filled(
+        &self,
+        statistic: &mut GaussianStatistic,
+        part: &Cells<'_>,
+        names: &[String],
+        (tile, weights): (&mut Tile, Option<&[f64]>),
+        (density, group): (&GaussianDensity, usize),
+        mut log_p: Option<&mut [f64]>,
+    ) -> Result<()> {
+        let fills = matches!(statistic, GaussianStatistic::Full(_)) && tile.first_not_finite().is_some();
+        if fills && tile.data().iter().any(|x| x.is_infinite()) {
+            return Err(self.explain_not_finite(part, names));
+        }
+        if !(fills && matches!(density.factor(group), Factor::Lower(_)))
+            && let Some(log_p) = log_p.take()
+        {
+            add_scores(density, part, names, log_p)?;
+        }
+        let spread = fills.then(|| density.complete(group, tile, weights, log_p)).transpose()?;
+        statistic.observe(tile, weights).map_err(|NotFinite| self.explain_not_finite(part, names))?;
+        if let (GaussianStatistic::Full(moments), Some(spread)) = (statistic, spread) {
+            moments.add_scatter(&spread);
+        }
+        Ok(())
+    }
+
     /// How many columns there are after the maps that are settled; `None` where there are none.
     pub(crate) fn mapped_width(&self) -> Option<usize> {
         self.settled.as_ref().filter(|settled| !settled.maps.is_empty()).map(|settled| settled.names.len())
@@ -417,23 +447,25 @@ impl Family for Gaussian {
             return for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names));
         };
         for_each_group(x, to, |group, cells| {
-            let statistic = &mut *groups[group];
             self.for_each_tile(cells, names, |part, tile, weights| {
-                let spread = match statistic {
-                    GaussianStatistic::Full(_) if tile.first_not_finite().is_some() => {
-                        if tile.data().iter().any(|x| x.is_infinite()) {
-                            return Err(self.explain_not_finite(part, names));
-                        }
-                        Some(density.complete(group, tile, weights)?)
-                    }
-                    _ => None,
-                };
-                statistic.observe(tile, weights).map_err(|NotFinite| self.explain_not_finite(part, names))?;
-                if let (GaussianStatistic::Full(moments), Some(spread)) = (&mut *statistic, spread) {
-                    moments.add_scatter(&spread);
-                }
-                Ok(())
+                self.observe_filled(groups[group], part, names, (tile, weights), (density, group), None)
             })
+        })
+    }
+
+    fn observe_scored(
+        &self,
+        statistic: &mut GaussianStatistic,
+        x: &Cells<'_>,
+        at: &GaussianDensity,
+        names: &[String],
+        log_p: &mut [f64],
+    ) -> Result<()> {
+        let mut rest = log_p;
+        self.for_each_tile(x, names, |part, tile, weights| {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(tile.rows());
+            rest = others;
+            self.observe_filled(statistic, part, names, (tile, weights), (at, 0), Some(own))
         })
     }
 

@@ -18,7 +18,7 @@ use std::f64::consts::TAU;
 use std::sync::{Arc, OnceLock};
 
 use super::density::{GaussianDensity, Tails};
-use super::incomplete::Pattern;
+use super::gaps::Pattern;
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
