@@ -12,8 +12,10 @@
 //! weighs as much as a few rows. With diagonal structures each column is such a model of its own
 //! (d = 1); with spherical ones all columns inform one variance.
 
-use super::density::{Factor, GaussianDensity, Tails};
-use super::{Prepared, Structure};
+use super::Structure;
+use super::density::{GaussianDensity, Tails};
+use super::factor::Factor;
+use super::prepared::Prepared;
 use crate::error::Result;
 use crate::family::Names;
 use crate::numerics::Matrix;

@@ -8,9 +8,12 @@
 
 use rayon::prelude::*;
 
-use super::density::Factor;
+use super::covariances::{Covariances, no_folds};
+use super::factor::Factor;
 use super::low_rank::{LowRank, ranks};
-use super::{Covariances, Gaussian, GaussianStatistic, Prepared, Rank, Strength};
+use super::prepared::Prepared;
+use super::statistic::mixed;
+use super::{Gaussian, GaussianStatistic, Rank, Strength};
 use crate::error::{Error, Result};
 use crate::family::Names;
 use crate::numerics::covariance::{Scaled, is_constant};
@@ -22,7 +25,7 @@ const POOLING: [f64; 11] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.
 
 pub(super) fn choose(family: &Gaussian, folds: &[Vec<GaussianStatistic>], names: Names<'_>) -> Result<Gaussian> {
     if folds.len() < 2 {
-        return Err(super::no_folds(if family.open_rank() { "rank" } else { "shrinkage" }));
+        return Err(no_folds(if family.open_rank() { "rank" } else { "shrinkage" }));
     }
     let grid = |strength: Strength, grid: &'static [f64]| match strength {
         Strength::Auto => grid.to_vec(),
@@ -160,7 +163,7 @@ pub(super) fn held_out(family: &Gaussian, train: &Prepared, held: &Prepared, gam
                     let distance: f64 = low.whiten(&delta).iter().map(|z| z * z).sum();
                     m.weight() * (2.0 * low.half_log_determinant() + distance) + low.trace_ratio(m.scatter())
                 }
-                (Factor::Lower(_) | Factor::LowRank(_), Prepared::Columns(_)) => return Err(super::mixed()),
+                (Factor::Lower(_) | Factor::LowRank(_), Prepared::Columns(_)) => return Err(mixed()),
             };
     }
     Ok(total)

@@ -11,7 +11,8 @@
 //!
 //! What is left is log p at x₀, the row that says nothing about its columns.
 
-use super::density::{Factor, GaussianDensity, Tails};
+use super::density::{GaussianDensity, Tails};
+use super::factor::Factor;
 use super::marginal::needs_every_cell;
 use crate::data::{Cells, Column, Tile};
 use crate::error::Result;

@@ -10,7 +10,8 @@ use crate::family::{Filled, Filling, Guess};
 use crate::numerics::Random;
 use crate::transform::Linear;
 
-use super::density::{Factor, GaussianDensity, Tails};
+use super::density::{GaussianDensity, Tails};
+use super::factor::Factor;
 use super::gaps::{Gaps, LANES, Pattern, Strips};
 use super::incomplete;
 use super::missing_block::MissingBlock;

@@ -14,7 +14,8 @@ use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::numerics::Matrix;
 
-use super::density::{Factor, GaussianDensity, standardise};
+use super::density::{GaussianDensity, standardise};
+use super::factor::Factor;
 use super::gaps::{Gaps, LANES, Pattern, Run, Strips};
 use super::low_rank::{Cells, LowRank};
 use super::missing_block::MissingBlock;

@@ -12,7 +12,9 @@
 
 use std::f64::consts::TAU;
 
-use super::{Estimator, Gaussian, GaussianStatistic, Prepared, Strength};
+use super::covariances::Covariances;
+use super::prepared::Prepared;
+use super::{Estimator, Gaussian, GaussianStatistic, Strength};
 use crate::error::Result;
 use crate::numerics::Matrix;
 use crate::numerics::covariance::Scaled;
@@ -51,7 +53,7 @@ impl Downdate {
         let (freedom, tied) = (family.freedom_of_mean(), family.covariance.is_tied());
         let parts = match family.prepare(classes)? {
             Prepared::Full(classes) if family.covariance.is_full() => {
-                let covariances = super::Covariances::matrices(family.covariances(&Prepared::Full(classes.clone()))?);
+                let covariances = Covariances::matrices(family.covariances(&Prepared::Full(classes.clone()))?);
                 let factor = |(k, covariance): (usize, &Matrix)| Scaled::factor(covariance, classes[k].mean());
                 let Some(factors) = covariances.iter().enumerate().map(factor).collect::<Option<Vec<Scaled>>>() else {
                     return Ok(None);

@@ -8,7 +8,9 @@
 
 use std::f64::consts::TAU;
 
-use super::{Covariances, Gaussian, GaussianStatistic, Prepared, choose};
+use super::covariances::Covariances;
+use super::prepared::Prepared;
+use super::{Gaussian, GaussianStatistic, choose};
 use crate::error::{Error, Result};
 use crate::numerics::{Matrix, eigen, product};
 use crate::statistic::{ColumnMoments, Moments};

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::numerics::vectorised;
 use crate::transform::Linear;
 
-use super::density::{Factor, GaussianDensity, Tails, far, squared_norms, standardise};
+use super::density::{GaussianDensity, Tails, far, squared_norms, standardise};
+use super::factor::Factor;
 use super::gaps::{Gaps, LANES, Pattern, Strips};
 use super::incomplete::fill;
 
