@@ -494,6 +494,32 @@ fn shrunk_covariances_end_where_a_step_changes_nothing() {
     }
 }
 
+/// The same for components, with covariances and with variances.
+#[test]
+fn shrunk_components_end_where_a_step_changes_nothing() {
+    let table = gaussians(600, &mut Random::new(33));
+    let mut falls = false;
+    for (covariance, gamma) in [(Structure::Full, 0.3), (Structure::Full, 0.8), (Structure::Diagonal, 0.5)] {
+        let family = Gaussian { covariance, shrinkage: Strength::Fixed(gamma), ..Gaussian::default() };
+        let fit = |tolerance: f64| {
+            let learner = learner(&table, family.clone()).components(Count::Fixed(2)).unwrap();
+            learner.until(20_000, tolerance).learn(&table.memory()).unwrap()
+        };
+        let (rough, exact) = (fit(1e-9), fit(1e-20));
+        for model in [&rough, &exact] {
+            let convergence = model.convergence().unwrap();
+            assert!(convergence.converged, "γ = {gamma}");
+            assert_eq!(convergence.path.last(), Some(&convergence.log_likelihood));
+            falls |= convergence.path.windows(2).any(|step| step[1] < step[0]);
+        }
+        let (a, b) = (rough.evidence(&table.batch()).unwrap(), exact.evidence(&table.batch()).unwrap());
+        let apart = a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-2, "{covariance:?}, γ = {gamma}: {apart}");
+    }
+    // There a climb would have ended.
+    assert!(falls);
+}
+
 #[test]
 fn a_column_without_a_cell_in_a_class_is_named_by_every_structure() {
     let mut random = Random::new(8);

@@ -226,8 +226,8 @@ impl Climb<'_> {
         // The states since the last leap, and the state to go on from if a leap leads down.
         let (mut steps, mut fallback): (Vec<State>, Option<State>) = (Vec::new(), None);
         let mut convergence = Convergence::default();
-        // Components that are shrunk, and families whose steps have no length, end by what they gain all the same.
-        let climbs = self.mixes() || state.climbs() || state.squared_step(&state).is_none();
+        // Families whose steps have no length end by what they gain all the same.
+        let climbs = state.climbs() || state.squared_step(&state).is_none();
         let mut shortest = f64::INFINITY;
         loop {
             engine.check_stop()?;

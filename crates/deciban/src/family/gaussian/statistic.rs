@@ -173,6 +173,9 @@ impl<'a> Steps<'a> {
 impl GaussianStatistic {
     /// ‖r‖² and ‖v‖² of three steps, in standard deviations.
     pub(super) fn step_lengths(steps: [&GaussianStatistic; 3]) -> Option<[f64; 2]> {
+        if let [GaussianStatistic::Columns(a), GaussianStatistic::Columns(b), GaussianStatistic::Columns(c)] = steps {
+            return column_step_lengths([a, b, c]);
+        }
         let Steps { r, v, .. } = Steps::new(steps)?;
         Some([r, v].map(|x| x.iter().map(|x| x * x).sum()))
     }
@@ -191,6 +194,22 @@ impl GaussianStatistic {
         }
         Moments::from_parts(last.rows(), last.weight(), mean, scatter).ok().map(GaussianStatistic::Full)
     }
+}
+
+/// The same for means and variances, column by column.
+fn column_step_lengths(steps: [&ColumnMoments; 3]) -> Option<[f64; 2]> {
+    let mut lengths = [0.0; 2];
+    for j in 0..steps[0].width() {
+        let variance = |m: &ColumnMoments| m.scatter()[j] / m.weight()[j];
+        let sd = Some(variance(steps[0]).sqrt()).filter(|sd| *sd > 0.0)?;
+        let means = steps.map(|m| (m.mean()[j] - steps[0].mean()[j]) / sd);
+        let variances = steps.map(|m| variance(m) / (sd * sd));
+        for [a, b, c] in [means, variances] {
+            lengths[0] += (b - a) * (b - a);
+            lengths[1] += ((c - b) - (b - a)).powi(2);
+        }
+    }
+    Some(lengths)
 }
 
 impl Statistic for GaussianStatistic {
