@@ -1,7 +1,7 @@
 //! The generative models by their names.
 
 use super::options::{BINS, COMPLEMENT, EM, FOLDS, GAUSSIAN, IMAGES, LEVELS, MIXED, Named, PSEUDO_COUNT, TEXTS, WORDS};
-use super::{Block, Generative, GenerativeModel, Group, NaiveBayes, Options, Seen, Statistics, blocks};
+use super::{Block, Count, Generative, GenerativeModel, Group, NaiveBayes, Options, Seen, Statistics, blocks};
 use crate::data::{Column, Profile};
 use crate::error::{Error, Result};
 use crate::family::counts::Unseen;
@@ -82,6 +82,10 @@ impl Named for Generative {
         if let Some(block) = fitted.clone().find(|block| block.discretise.is_some()) {
             learner = learner.discretise(blocks::binning(&block.family));
         }
+        // Classes with too few rows have fewer components than were asked for.
+        let components = model.components();
+        let most = (0..components.classes()).map(|class| components.of_class(class).len()).max();
+        learner.components = Count::Fixed(most.unwrap_or(1));
         learner
     }
 

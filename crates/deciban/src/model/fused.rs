@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::Model;
-use crate::data::{Batch, Kind, Schema};
+use crate::data::{Batch, Column, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::explain::{Explanation, Order, cell};
 use crate::family::Domain;
 use crate::file::{Archive, Stored};
 use crate::learn::{About, Classifier, GenerativeModel};
+use crate::posterior::Prior;
 
 /// A model that takes part in a fusion.
 #[derive(Clone, Debug)]
@@ -34,14 +35,19 @@ pub struct FusedModel {
 }
 
 impl FusedModel {
-    /// Fuses members, which have the same columns and classes. Members are not fused models themselves.
+    /// Fuses members, which have the same columns and classes. One may know fewer levels than another, if these are the
+    /// first ones: to it the others are unseen. Members are not fused models themselves.
     pub fn new(members: Vec<Member>) -> Result<Self> {
-        let Some(first) = members.first() else { return Err(Error::Schema("a fusion needs members".into())) };
+        let levels = |member: &&Member| member.model.schema().columns().iter().map(|c| c.levels.len()).sum::<usize>();
+        // The first of those that know most.
+        let Some(first) = members.iter().rev().max_by_key(levels) else {
+            return Err(Error::Schema("a fusion needs members".into()));
+        };
         let schema = first.model.schema().clone();
-        let same = |other: &Schema| other.names() == schema.names() && other.classes() == schema.classes();
         for Member { name, weight, model } in &members {
-            if !same(model.schema()) {
-                return Err(Error::Schema(format!("{name} has other columns or classes than {}", first.name)));
+            if !covers(&schema, model.schema()) {
+                let message = format!("{name} has other columns or classes than {}, or other first levels", first.name);
+                return Err(Error::Schema(message));
             }
             if !(*weight > 0.0 && weight.is_finite()) {
                 return Err(Error::Schema(format!("the weight {weight} of {name} is not a number above 0")));
@@ -52,6 +58,12 @@ impl FusedModel {
         }
         let about = About::new(schema, first.model.empirical().clone());
         Ok(FusedModel { about, members })
+    }
+
+    /// The same members, with other shares of the classes as the prior of the training data.
+    pub fn with_empirical(self, empirical: Prior) -> Result<Self> {
+        Error::check_shape("classes of the prior", self.schema().classes().len(), empirical.classes())?;
+        Ok(FusedModel { about: About::new(self.schema().clone(), empirical), ..self })
     }
 
     /// The members, in their order.
@@ -79,8 +91,7 @@ impl Classifier for FusedModel {
     }
 
     fn learned_from(&self) -> f64 {
-        // It has at least one member.
-        self.members.first().map_or(0.0, |member| member.model.learned_from())
+        self.members.iter().map(|member| member.model.learned_from()).fold(0.0, f64::max)
     }
 
     fn domains(&self) -> Vec<(usize, Domain)> {
@@ -145,6 +156,14 @@ impl Classifier for FusedModel {
         }
         Evidence::check(self.schema().classes().len(), out)
     }
+}
+
+/// Whether a model of the schema `own` scores rows that are coded by `schema`: it has the same columns and classes, and
+/// its levels stand first.
+fn covers(schema: &Schema, own: &Schema) -> bool {
+    let same = |(a, b): (&Column, &Column)| a.name == b.name && a.kind == b.kind && a.levels.starts_with(&b.levels);
+    let columns = (schema.columns(), own.columns());
+    schema.classes() == own.classes() && columns.0.len() == columns.1.len() && columns.0.iter().zip(columns.1).all(same)
 }
 
 fn add(sum: &mut [f64], weight: f64, evidence: &[f64]) {
