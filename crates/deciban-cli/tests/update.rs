@@ -79,6 +79,78 @@ fn ten_sites_are_as_good_as_one_and_one_can_leave() {
     }
 }
 
+/// Counts are integers: what ten parts together give is what all rows give, to the last digit.
+#[test]
+fn counts_of_ten_parts_are_those_of_all_rows_exactly() {
+    let folder = sites();
+    let parts: Vec<String> = (0..10).map(|i| format!("s{i}.stats")).collect();
+    let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let (texts, levels) =
+        (["--text", "note", "--columns", "note"], ["--columns", "fur,visits", "--category", "visits"]);
+    for (model, columns) in [
+        ("naive-bayes", &levels[..]),
+        ("bernoulli", &texts),
+        ("multinomial", &texts),
+        ("table", &levels),
+        ("tree", &levels),
+        ("a1de", &levels),
+    ] {
+        let stats = |data: &str, to: &str| {
+            folder.ok(&[&["stats", data, "-t", "cat", "--model", model, "-o", to], columns].concat());
+        };
+        stats("all.csv", "all.stats");
+        parts.iter().enumerate().for_each(|(i, to)| stats(&format!("s{i}.csv"), to));
+        folder.ok(&[&["merge"], &names[..], &["-o", "merged.stats"]].concat());
+        let said = ["all.stats", "merged.stats"].map(|file| {
+            folder.ok(&["fit", file, "--model", model, "-o", "m.deciban"]);
+            folder.ok(&["predict", "m.deciban", "all.csv", "--evidence"])
+        });
+        assert_eq!(said[0], said[1], "{model}");
+    }
+}
+
+/// 178 wines: the search fuses a Gaussian with a logistic model.
+#[test]
+fn fused_models_learn_and_forget() {
+    let folder = Folder::new();
+    let wines = std::fs::read_to_string(wine()).unwrap();
+    let (header, rows) = wines.split_once('\n').unwrap();
+    let part = |name: &str, takes: fn(usize) -> bool| {
+        let chosen: Vec<&str> = rows.lines().enumerate().filter(|(i, _)| takes(*i)).map(|(_, row)| row).collect();
+        folder.write(name, format!("{header}\n{}\n", chosen.join("\n")));
+    };
+    part("some.csv", |i| i % 20 == 3);
+    part("rest.csv", |i| i % 20 != 3);
+    folder.ok(&["fit", &wine(), "-t", "Type", "--keep-statistics", "-o", "m.deciban"]);
+    let first = folder.read("m.deciban");
+    let predict = || folder.table(&["predict", "m.deciban", &wine(), "--evidence"]);
+    let before = predict();
+    let refused = folder.misused(&["forget", "m.deciban", "some.csv"]);
+    assert!(
+        refused.contains("--rows: `logistic --weight-decay 0.1` learns from rows and would still know"),
+        "{refused}"
+    );
+    let refused = folder.misused(&["forget", "m.deciban", "some.csv", "--rows", "some.csv"]);
+    assert!(refused.contains("--rows: there are") && refused.contains("give all rows that stay"), "{refused}");
+    assert!(folder.read("m.deciban") == first);
+    let receipt = folder.json(&["forget", "m.deciban", "some.csv", "--rows", "rest.csv", "--json"]);
+    assert_eq!(receipt["members"][0]["learned"], "statistics");
+    assert_eq!(receipt["members"][1]["learned"]["rows"], 169.0);
+    let (_, _, told) = folder.run(&["update", "m.deciban", "some.csv", "-o", "left.deciban"]);
+    assert!(told.contains("logistic --weight-decay 0.1: left as it was, since it learns from rows"), "{told}");
+    assert!(told.contains("the weights of the members stay as they were"), "{told}");
+    let (_, _, told) = folder.run(&["update", "m.deciban", "some.csv", "--rows", "rest.csv"]);
+    assert!(
+        told.contains("gaussian --covariance full --prior-rows 13: learned from its statistics, exactly"),
+        "{told}"
+    );
+    assert!(told.contains("logistic --weight-decay 0.1: refitted from 178 rows"), "{told}");
+    same_predictions(&before, &predict(), 1e-6);
+    // What cannot be read twice, and what is not rows.
+    let refused = folder.fails(&["update", "m.deciban", "left.deciban", "--rows", "rest.csv"]);
+    assert!(refused.contains("give tables of rows"), "{refused}");
+}
+
 #[test]
 fn statistics_files_take_rows_too() {
     let folder = sites();
@@ -181,9 +253,18 @@ fn models_without_statistics_say_how_to_keep_them() {
         let fit = ["fit", &wine(), "-t", "Type", "--keep-statistics", "-o", "x.deciban"];
         folder.fails(&[&fit[..], more].concat())
     };
-    assert!(fit(&["--model", "gaussian", "--calibrate", "logistic"]).starts_with("--keep-statistics: a calibration"));
-    assert!(fit(&[]).starts_with("--keep-statistics: name the --model that is to be updated"));
     assert!(fit(&["--model", "logistic"]).starts_with("--keep-statistics: logistic is learned from rows"));
+    // A calibration stays as it was.
+    let model = ["--columns", "Alcohol,Ash", "--model", "gaussian", "--calibrate", "logistic", "--keep-statistics"];
+    folder.ok(&[&["fit", &wine(), "-t", "Type", "-o", "calibrated.deciban"], &model[..]].concat());
+    let predict = |file: &str| folder.table(&["predict", file, &wine(), "--evidence"]);
+    let (before, model) = (predict("calibrated.deciban"), folder.read("calibrated.deciban"));
+    let (_, _, told) = folder.run(&["update", "calibrated.deciban", &wine(), "-o", "twice.deciban"]);
+    assert!(told.contains("the numbers of the calibration stay as they were"), "{told}");
+    let (_, _, told) = folder.run(&["forget", "twice.deciban", &wine()]);
+    assert!(told.contains("the scores behind conformal p-values were dropped"), "{told}");
+    same_predictions(&before, &predict("twice.deciban"), 1e-6);
+    assert!(folder.read("calibrated.deciban") == model);
     // Statistics change nothing else about a model.
     folder.ok(&["fit", &wine(), "-t", "Type", "--model", "gaussian", "--keep-statistics", "-o", "kept.deciban"]);
     folder.ok(&["fit", &wine(), "-t", "Type", "--model", "gaussian", "-o", "plain.deciban"]);

@@ -20,6 +20,7 @@ mod score;
 mod statistics;
 mod stream;
 mod table;
+mod together;
 mod transform;
 mod unusual;
 mod work;

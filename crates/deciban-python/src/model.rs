@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use deciban::calibrate::Method;
-use deciban::data::{Column, Schema, Value};
+use deciban::data::{Batch, Column, Schema, Value};
 use deciban::engine::Memory;
 use deciban::learn::options::TEXTS;
 use deciban::learn::{Classifier, Generative, Named, Options, Statistics};
@@ -24,6 +24,7 @@ use crate::errors::raise;
 use crate::statistics::Statistics as Collected;
 use crate::stream::calibration;
 use crate::table::Table;
+use crate::together::Together;
 use crate::work;
 
 /// Rows that are scored between two looks at the stop flag.
@@ -51,7 +52,8 @@ pub struct Model {
 
 /// What is to be learned. Python has put the classes in order.
 pub fn learning(name: &str, options: Options, calibrate: Option<Method>) -> Learning {
-    Learning { model: name.into(), options, calibrate, sort_classes: false, ..Learning::default() }
+    let model = name.into();
+    Learning { model, options, calibrate, sort_classes: false, keep_statistics: true, ..Learning::default() }
 }
 
 /// What was learned, with the options that it was asked for with.
@@ -99,10 +101,16 @@ impl Model {
         Model { kept, compared, remarks: Vec::new(), receipt: None, known: OnceLock::new(), usual: Mutex::default() }
     }
 
-    /// The model after rows were learned or forgotten.
-    fn changed(&self, change: Change, rows: &Statistics) -> Result<Self> {
-        let mut kept = self.kept.clone();
-        let receipt = kept.change(change, std::slice::from_ref(rows))?;
+    /// The model after rows were learned or forgotten; `all` are the tables of all rows that it is to know then, none if
+    /// they are not given.
+    fn changed(&self, change: Change, rows: &Statistics, all: &[(&Schema, &Batch<'_>)]) -> Result<Self> {
+        let mut changed = self.kept.changed(change, std::slice::from_ref(rows))?;
+        if !all.is_empty() {
+            let schema = changed.schema().clone();
+            let together = Together::new(&schema, all)?;
+            changed = changed.with_rows(&Memory::new(schema, together.batch()?)?)?;
+        }
+        let (kept, receipt) = changed.finish()?;
         let receipt = serde_json::to_string(&receipt).map_err(|e| Error::Schema(e.to_string()))?;
         Ok(Model { receipt: Some(receipt), ..Model::new(kept, Vec::new()) })
     }
@@ -139,7 +147,7 @@ impl Model {
         Prior::new(&given).map_err(raise)
     }
 
-    fn score(&self, table: &deciban::data::Batch<'_>, out: &mut [f64], stop: &AtomicBool) -> Result<()> {
+    fn score(&self, table: &Batch<'_>, out: &mut [f64], stop: &AtomicBool) -> Result<()> {
         let classes = self.kept.model.schema().classes().len();
         for (i, out) in out.chunks_mut(ROWS * classes.max(1)).enumerate() {
             if stop.load(Ordering::Relaxed) {
@@ -189,39 +197,54 @@ impl Model {
 
     /// What it was fitted from.
     fn statistics(&self) -> PyResult<Collected> {
-        Ok(Collected::new(self.kept.source().map_err(raise)?.statistics().clone()))
+        Ok(Collected::new(self.kept.source().map_err(raise)?.single().map_err(raise)?.clone()))
     }
 
     /// The model after rows were learned, or forgotten; their classes may be new.
-    #[pyo3(signature = (table, classes, forget=false, n_jobs=None, report=None))]
+    /// `others` are all other rows of the model, with the names of their classes, for members that learn from rows.
+    #[pyo3(signature = (table, classes, forget=false, others=None, n_jobs=None, report=None))]
+    #[allow(clippy::too_many_arguments)]
     fn with_rows(
         &self,
         py: Python<'_>,
         table: PyRef<'_, Table>,
         classes: Vec<String>,
         forget: bool,
+        others: Option<(PyRef<'_, Table>, Vec<String>)>,
         n_jobs: Option<isize>,
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let source = self.kept.source().map_err(raise)?;
-        let schema = table.named_schema(source.statistics().schema().target(), classes)?;
+        let target = source.statistics().schema().target();
+        let schema = table.named_schema(target, classes)?;
         let batch = table.batch()?;
+        let others = match &others {
+            Some((table, classes)) => Some((table.named_schema(target, classes.clone())?, table.batch()?)),
+            None => None,
+        };
         work::run_watched(py, n_jobs, report, |watch| {
-            let rows = source.summarise(&Memory::new(schema, batch)?.watched_by(watch))?;
-            self.changed(if forget { Change::Forget } else { Change::Update }, &rows)
+            let rows = source.summarise(&Memory::new(schema.clone(), batch.clone())?.watched_by(watch))?;
+            let others = others.as_ref().map(|(schema, batch)| (schema, batch));
+            match forget {
+                true => self.changed(Change::Forget, &rows, others.as_slice()),
+                false => {
+                    let all: Vec<_> = others.into_iter().flat_map(|others| [(&schema, &batch), others]).collect();
+                    self.changed(Change::Update, &rows, &all)
+                }
+            }
         })
     }
 
     /// The model of the rows behind both.
     fn merged(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
-        let rows = other.kept.source().map_err(raise)?.statistics();
-        work::run(py, None, |_| self.changed(Change::Update, rows))
+        let rows = other.kept.source().map_err(raise)?.single().map_err(raise)?;
+        work::run(py, None, |_| self.changed(Change::Update, rows, &[]))
     }
 
     /// The model without the rows behind another.
     fn without(&self, py: Python<'_>, other: &Model) -> PyResult<Self> {
-        let rows = other.kept.source().map_err(raise)?.statistics();
-        work::run(py, None, |_| self.changed(Change::Forget, rows))
+        let rows = other.kept.source().map_err(raise)?.single().map_err(raise)?;
+        work::run(py, None, |_| self.changed(Change::Forget, rows, &[]))
     }
 
     /// What the last change did, as JSON.

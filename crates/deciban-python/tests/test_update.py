@@ -64,11 +64,48 @@ def test_statistics_are_kept_in_files_and_pickles(tmp_path):
         assert_allclose(again.update(part(LAST), Y[LAST]).evidence(MIXED), whole.evidence(MIXED), atol=1e-9)
     with pytest.raises(ValueError, match="has not kept statistics to change: fit it with keep_statistics"):
         Classifier.load(tmp_path / "plain.deciban").update(part(LAST), Y[LAST])
-    calibrated = Classifier("naive-bayes", calibrate="logistic").fit(MIXED, Y)
-    with pytest.raises(ValueError, match="its calibration is learned from rows"):
-        calibrated.update(part(LAST), Y[LAST])
-    with pytest.raises(ValueError, match="has not kept statistics"):
-        calibrated.save(tmp_path / "no.deciban", keep_statistics=True)
+    with pytest.raises(ValueError, match="it is learned from rows, not from statistics"):
+        Classifier("logistic").fit(MIXED, Y).update(part(LAST), Y[LAST])
+
+
+def test_calibrations_stay_as_they_were():
+    names = np.where(Y == "maybe", "no", Y)
+    model = Classifier("naive-bayes", calibrate="logistic").fit(part(FIRST), names[FIRST])
+    before = model.evidence(part(FIRST))
+    model.update(part(LAST), names[LAST])
+    assert "the numbers of the calibration stay as they were" in model.receipt_["remarks"]
+    assert_allclose(model.forget(part(LAST), names[LAST]).evidence(part(FIRST)), before, atol=1e-9)
+    with pytest.raises(ValueError, match="class `maybe` is new, and its calibration was learned"):
+        model.update(part(LAST), Y[LAST])
+
+
+def test_members_that_learn_from_rows_need_them(tmp_path):
+    rng = np.random.default_rng(7)
+    rows = 900
+    y = np.array(["no", "yes"])[rng.integers(0, 2, rows)]
+    X = {
+        "a": rng.normal(size=rows) + (y == "yes"),
+        "b": rng.normal(size=rows) * (1 + (y == "yes")),
+        "job": np.where(rng.random(rows) < 0.3 + 0.3 * (y == "yes"), "cook", np.where(np.arange(rows) < 700, "judge", "smith")),
+    }
+    of = lambda which: {name: cells[which] for name, cells in X.items()}  # noqa: E731
+    first, last = slice(0, 700), slice(700, rows)
+    fused = Classifier("fused", models=["naive-bayes", "logistic", "additive"]).fit(of(first), y[first])
+    fused.save(tmp_path / "fused.deciban", keep_statistics=True)
+    before = fused.evidence(of(first))
+    left = Classifier.load(tmp_path / "fused.deciban").update(of(last), y[last])
+    how = {member["name"].split()[0]: member["learned"] for member in left.receipt_["members"]}
+    assert how["naive-bayes"] == "statistics" and "nothing" in how.values()
+    with pytest.raises(ValueError, match="from rows and would still know the forgotten rows: give all rows that stay"):
+        left.forget(of(last), y[last])
+    with pytest.raises(ValueError, match="rows: there are 0 rows of class `no`"):
+        fused.update(of(last), y[last], rows=(of(slice(0, 2)), ["yes", "yes"]))
+    both = fused.update(of(last), y[last], rows=(of(first), y[first]))
+    assert {"rows": float(rows)} in [member["learned"] for member in both.receipt_["members"]]
+    assert both.receipt_["columns"] == [{"column": "job", "words": False, "new": ["smith"], "gone": []}]
+    assert abs(both.evidence(X) - left.evidence(X)).max() > 1e-3
+    both.forget(of(last), y[last], rows=(of(first), y[first]))
+    assert_allclose(both.evidence(of(first)), before, atol=1e-7)
 
 
 def test_bins_and_maps_stay_as_they_were():

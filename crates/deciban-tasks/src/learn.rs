@@ -16,6 +16,7 @@ use crate::crossed::Crossed;
 use crate::describe;
 use crate::input::{Counted, Input};
 use crate::remarks::{Look, Remark};
+use crate::source::statistics_behind;
 use crate::unlabelled;
 
 /// What is to be learned.
@@ -36,6 +37,8 @@ pub struct Learning {
     pub memory: usize,
     /// Whether classes are put in the order of their names.
     pub sort_classes: bool,
+    /// Whether what a search finds keeps the statistics that its members are functions of: one pass more.
+    pub keep_statistics: bool,
 }
 
 impl Default for Learning {
@@ -48,6 +51,7 @@ impl Default for Learning {
             calibrate: None,
             memory: 512 << 20,
             sort_classes: true,
+            keep_statistics: false,
         }
     }
 }
@@ -59,8 +63,9 @@ pub struct Learned {
     pub model: Model,
     /// The kind of model, such as `gaussian`.
     pub kind: String,
-    /// What it was fitted from, if it was fitted from statistics.
-    pub statistics: Option<Statistics>,
+    /// What it was fitted from, if it was fitted from statistics; of what a search has found, the statistics that were to
+    /// be kept, with the number of blocks of each member.
+    pub statistics: Option<(Statistics, Vec<usize>)>,
     /// How the candidates of a search did.
     pub comparison: Option<Comparison>,
     /// The calibration that was asked for, and what it did.
@@ -124,6 +129,7 @@ pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
             (model, None, weight, remarks)
         }
     };
+    let statistics = statistics.map(|statistics| (statistics, Vec::new()));
     let mut learned = Learned { model, kind: kind.into(), statistics, comparison: None, crossed: None, remarks };
     learned.model = request.with_prior(learned.model.with_profiles(input)?, weight)?;
     if let Some(method) = request.calibrate {
@@ -152,7 +158,7 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
     let model = of_statistics(&request.options, kind, &learner, &statistics)?;
     let weight = statistics.summary().weights().iter().sum();
     let model = request.with_prior(model, weight)?;
-    let (statistics, kind, remarks) = (Some(statistics), kind.to_string(), Vec::new());
+    let (statistics, kind, remarks) = (Some((statistics, Vec::new())), kind.to_string(), Vec::new());
     Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks })
 }
 
@@ -250,7 +256,7 @@ impl Learning {
                         together: give another §model";
             let fused = compared.fused().ok_or_else(|| Error::parameter("model", none))?;
             let model = finished(compared.refit(fused, &candidates, input)?)?;
-            let (kind, statistics) = (FUSED.to_string(), None);
+            let (kind, statistics) = (FUSED.to_string(), self.kept(&model, input)?);
             return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
         }
         compared.name_fused(&comparison::fit_options(models, *effort, drawn, default_folds));
@@ -258,12 +264,18 @@ impl Learning {
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();
         let kind = if best.members().is_empty() { candidate.kind.clone() } else { FUSED.to_string() };
-        let mut learned = Learned { model, kind, statistics: None, comparison: Some(compared), crossed: None, remarks };
+        let statistics = self.kept(&model, input)?;
+        let mut learned = Learned { model, kind, statistics, comparison: Some(compared), crossed: None, remarks };
         if let Some(method) = self.calibrate {
             self.calibrate(&mut learned, candidate, method, input)?;
         }
         learned.warn();
         Ok(learned)
+    }
+
+    /// The statistics that are to be kept of a model that was found.
+    fn kept(&self, model: &Model, input: &impl Input) -> Result<Option<(Statistics, Vec<usize>)>> {
+        self.keep_statistics.then(|| statistics_behind(model, input)).transpose()
     }
 
     /// Puts a calibration on a model, by cross-validation of its recipe.

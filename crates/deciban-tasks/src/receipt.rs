@@ -6,7 +6,7 @@ use deciban::data::Kind;
 use deciban::learn::{Block, Statistics};
 use serde::Serialize;
 
-use crate::source::Change;
+use crate::change::{Change, stay};
 use crate::table::{Table, count};
 
 /// More names than these are counted.
@@ -19,10 +19,33 @@ pub struct Receipt {
     pub classes: Vec<ClassRows>,
     /// Columns with other levels or words than before.
     pub columns: Vec<Levels>,
+    /// What became of each member of a fused model; of the model itself, if it is not fused.
+    pub members: Vec<MemberChange>,
     /// What a person should know.
     pub remarks: Vec<String>,
     /// The name of the target.
     target: String,
+}
+
+/// What became of a member.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemberChange {
+    /// What it is called.
+    pub name: String,
+    /// What it was learned from now.
+    pub learned: Learnt,
+}
+
+/// What a member was learned from, when rows came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Learnt {
+    /// From its statistics, exactly.
+    Statistics,
+    /// From so many rows.
+    Rows(f64),
+    /// It is as it was.
+    Nothing,
 }
 
 /// The rows of a class.
@@ -74,6 +97,7 @@ impl Receipt {
         Receipt {
             classes: classes.collect(),
             columns: columns.filter(|levels| !levels.new.is_empty() || !levels.gone.is_empty()).collect(),
+            members: Vec::new(),
             remarks: shape(after.blocks(), change),
             target: before.schema().target().into(),
         }
@@ -101,6 +125,16 @@ impl Receipt {
                 }
             }
         }
+        // A model that follows its statistics as a whole needs no list.
+        if self.members.len() > 1 || self.members.iter().any(|member| member.learned != Learnt::Statistics) {
+            for MemberChange { name, learned } in &self.members {
+                text += &match learned {
+                    Learnt::Statistics => format!("{name}: learned from its statistics, exactly\n"),
+                    Learnt::Rows(rows) => format!("{name}: refitted from {} rows\n", count(*rows)),
+                    Learnt::Nothing => format!("{name}: left as it was, since it learns from rows\n"),
+                };
+            }
+        }
         self.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
         text
     }
@@ -112,14 +146,15 @@ fn shape(blocks: &[Block], change: Change) -> Vec<String> {
         let places = blocks.iter().flat_map(|block| (0..block.names.len()).map(move |j| (block, j)));
         places.filter(|(block, j)| is(block, *j)).map(|(block, j)| format!("`{}`", block.names[j])).collect()
     };
-    let bins = named(|block, j| block.discretise.as_ref().is_some_and(|bins| bins.bins(j).is_some()));
-    let maps = named(|block, _| block.gaussianise.is_some());
-    let because = match change {
-        Change::Update => "",
-        Change::Forget => ", though rows that are forgotten had a part in them",
-    };
+    let mut bins = named(|block, j| block.discretise.as_ref().is_some_and(|bins| bins.bins(j).is_some()));
+    let mut maps = named(|block, _| block.gaussianise.is_some());
+    // Several members may cut the same column.
+    for names in [&mut bins, &mut maps] {
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+    }
     let stays = |what: &str, columns: Vec<String>| {
-        (!columns.is_empty()).then(|| format!("{what} of {} stay as they were{because}", columns.join(", ")))
+        (!columns.is_empty()).then(|| stay(&format!("{what} of {}", columns.join(", ")), change))
     };
     [stays("the bins", bins), stays("the Gaussianising maps", maps)].into_iter().flatten().collect()
 }

@@ -4,25 +4,32 @@
 //! together would have given, and a model that has forgotten rows is the one that never had them, to rounding. What
 //! shaped the statistics stays as it was recorded: bins, Gaussianising maps and folds are those of the first fit, and
 //! new rows are summarised by them. What a fit settles from folds (`auto`) is settled anew.
+//!
+//! A model that a search has found may be fused, and some of its members learn from rows. The statistics are those of
+//! the blocks of all other members together, so that one pass over new rows serves all of them. How they are changed
+//! is in [`change`](crate::change).
 
 use std::path::Path;
 
+use deciban::data::Kind;
 use deciban::engine::Engine;
+use deciban::family::AnyFamily;
+use deciban::family::gaussian::Gaussian;
 use deciban::file::{Archive, Stored};
-use deciban::learn::{Classifier, Options, Seen, Statistics};
-use deciban::model::{Model, statistics_of};
+use deciban::learn::{Block, Classifier, Generative, Options, Seen, Statistics, Summarise};
+use deciban::model::{AUTO, Candidate, FUSED, Model, Recipe as Learner, statistics_of};
+use deciban::posterior::Prior;
 use deciban::{Error, Result, output};
 use serde::{Deserialize, Serialize};
 
 use crate::application::PriorChoice;
 use crate::learn::{Learned, Learning, of_statistics, summariser};
-use crate::receipt::Receipt;
 
 /// How a model was learned, and the statistics of its rows.
 #[derive(Clone, Debug)]
 pub struct Source {
     recipe: Recipe,
-    statistics: Statistics,
+    pub(crate) statistics: Statistics,
 }
 
 /// How a model is fitted from statistics.
@@ -32,6 +39,10 @@ struct Recipe {
     options: Options,
     prior: PriorChoice,
     prior_pseudo_count: f64,
+    /// If a search has found the model: how many blocks of the statistics each member has, 0 for one that learns from
+    /// rows. Such members are fitted as they themselves tell, and a model that was asked for by its kind and options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    blocks: Vec<usize>,
 }
 
 /// A model with what it was fitted from, if that was kept: what a model file holds.
@@ -43,54 +54,82 @@ pub struct Kept {
     pub source: Option<Source>,
 }
 
-/// What happens to rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// They are learned.
-    Update,
-    /// They are forgotten.
-    Forget,
-}
-
-impl Change {
-    /// Adds rows to statistics, or takes them away.
-    pub fn apply(self, statistics: &mut Statistics, rows: &Statistics) -> Result<()> {
-        match self {
-            Change::Update => statistics.merge(rows),
-            Change::Forget => statistics.remove(rows),
-        }
-    }
-}
-
-/// An error, before the work, if the model that is asked for will not have statistics to keep.
+/// An error, before the work, if the model that is asked for by name will not have statistics to keep. What a search
+/// finds keeps what it can.
 pub fn check_keeps(request: &Learning) -> Result<()> {
-    let refuse = |message: &str| Err(Error::parameter("keep_statistics", message));
-    if request.calibrate.is_some() {
-        return refuse("a calibration is learned from rows and cannot follow when rows come and go: fit without it");
-    }
     let kind = match request.model.as_str() {
-        "auto" => request.options.names_model()?.unwrap_or("auto"),
+        AUTO => request.options.names_model()?.unwrap_or(AUTO),
         name => name,
     };
     match kind {
-        "auto" => refuse("name the §model that is to be updated: auto would have to compare them anew"),
+        AUTO | FUSED => Ok(()),
         kind if statistics_of(kind).is_some() => Ok(()),
-        kind => refuse(&format!("{kind} is learned from rows, not from statistics: a generative model has them")),
+        kind => Err(Error::parameter(
+            "keep_statistics",
+            format!("{kind} is learned from rows, not from statistics: a generative model has them"),
+        )),
     }
 }
 
+/// The members of a model without their calibrations; the model itself, if it is not fused.
+pub(crate) fn members(model: &Model) -> Vec<&Model> {
+    match model.plain() {
+        Model::Fused(fused) => fused.members().iter().map(|member| member.model.plain()).collect(),
+        one => vec![one],
+    }
+}
+
+/// The blocks whose statistics a model is a function of; none if it learns from rows.
+fn blocks(model: &Model) -> Result<Vec<Block>> {
+    Ok(match model {
+        Model::Generative(model) if model.components().is_single() && model.convergence().is_none() => {
+            model.blocks().iter().map(|fitted| fitted.block.clone()).collect()
+        }
+        Model::LeastSquares(model) => {
+            Generative::gaussian(model.schema().columns(), Gaussian::default())?.blocks().to_vec()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The statistics that the members of a model are functions of, in one pass over the rows that it has learned from,
+/// and how many of their blocks each member has. If all members learn from rows, levels and words are counted, so that
+/// rows that cannot have been in are still found.
+pub(crate) fn statistics_behind(model: &Model, rows: &dyn Engine) -> Result<(Statistics, Vec<usize>)> {
+    let own: Vec<Vec<Block>> = members(model).into_iter().map(blocks).collect::<Result<_>>()?;
+    let counts: Vec<usize> = own.iter().map(Vec::len).collect();
+    let mut blocks = own.concat();
+    if blocks.is_empty() {
+        let columns = model.schema().columns();
+        let is_text = |c: &usize| columns[*c].kind == Kind::Text;
+        let (texts, others): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(is_text);
+        let categories = others.into_iter().filter(|&c| !columns[c].is_numeric()).collect();
+        blocks.push(Block::new(categories, columns, AnyFamily::named("categorical")?));
+        for text in texts {
+            blocks.push(Block::new(vec![text], columns, AnyFamily::named("multinomial")?));
+        }
+    }
+    Ok((Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, rows)?, counts))
+}
+
+/// How a member is learned, as far as it tells.
+pub(crate) fn learner(member: &Model) -> Learner {
+    Candidate::of_model("", member).recipe
+}
+
 impl Source {
-    /// Of a model that was learned; `None` if it was not fitted from statistics.
+    /// Of a model that was learned; `None` if it was asked for by name and learns from rows, or if nothing was to be kept
+    /// of what a search has found.
     pub fn new(request: &Learning, learned: &Learned) -> Option<Self> {
-        let statistics = learned.statistics.clone()?;
+        let (statistics, blocks) = learned.statistics.clone()?;
         let mut options = request.options.clone();
         if matches!(learned.kind.as_str(), "table" | "tree" | "a1de") {
             // They are in the statistics.
             options.bins.clear();
         }
         let (prior, prior_pseudo_count) = (request.prior.clone(), request.prior_pseudo_count);
-        let recipe = Recipe { kind: learned.kind.clone(), options, prior, prior_pseudo_count };
-        request.calibrate.is_none().then_some(Source { recipe, statistics })
+        let recipe = Recipe { kind: learned.kind.clone(), options, prior, prior_pseudo_count, blocks };
+        Some(Source { recipe, statistics })
     }
 
     /// The kind of model.
@@ -98,9 +137,19 @@ impl Source {
         &self.recipe.kind
     }
 
-    /// The statistics of its rows.
+    /// The statistics of its rows: of a fused model those of all members that have some.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// The statistics, if they are those of one model, so that they can be merged with those of another.
+    pub fn single(&self) -> Result<&Statistics> {
+        match self.recipe.blocks.len() {
+            0 | 1 => Ok(&self.statistics),
+            _ => Err(Error::Schema(
+                "a fused model has statistics of several members, cut into bins of its own: give tables of rows".into(),
+            )),
+        }
     }
 
     /// The statistics of other rows, to be learned or forgotten.
@@ -108,17 +157,44 @@ impl Source {
         self.statistics.of_more(rows)
     }
 
-    /// The model that the statistics give.
-    fn fit(&self) -> Result<Model> {
-        let Recipe { kind, options, prior, prior_pseudo_count } = &self.recipe;
+    /// Whether the fit settles something by folds of the statistics.
+    pub(crate) fn leaves_open(&self) -> bool {
+        self.recipe.blocks.is_empty() && self.recipe.options.leaves_open()
+    }
+
+    /// The members of `model` that the statistics give; `None` for one that needs rows.
+    pub(crate) fn fit(&self, model: &Model) -> Result<Vec<Option<Model>>> {
+        let Recipe { kind, options, blocks, .. } = &self.recipe;
         let statistics = &self.statistics;
-        let seen = Seen::Blocks(statistics.blocks());
-        let learner = summariser(options, kind, statistics.schema().columns(), seen)?;
-        let model = of_statistics(options, kind, &learner, statistics)?;
-        let weight = statistics.summary().weights().iter().sum();
-        let empirical = model.empirical().with_pseudo_count(weight, *prior_pseudo_count)?;
-        let prior = prior.resolve(model.schema(), &empirical, &empirical)?;
-        model.with_prior(prior)
+        if blocks.is_empty() {
+            let seen = Seen::Blocks(statistics.blocks());
+            let learner = summariser(options, kind, statistics.schema().columns(), seen)?;
+            return Ok(vec![Some(of_statistics(options, kind, &learner, statistics)?)]);
+        }
+        let mut start = 0;
+        let member = |(member, count): (&Model, &usize)| {
+            let own: Vec<usize> = (start..start + count).collect();
+            start += count;
+            if own.is_empty() {
+                return Ok(None);
+            }
+            let (learner, statistics) = (learner(member), statistics.select(&own));
+            let needs_rows = match &learner {
+                Learner::Generative(learner) => learner.needs_rows(&statistics)?,
+                _ => false,
+            };
+            if needs_rows { Ok(None) } else { learner.of_statistics(&statistics).map(Some) }
+        };
+        members(model).into_iter().zip(blocks).map(member).collect()
+    }
+
+    /// The shares of the classes, and the prior that the model uses by default.
+    pub(crate) fn priors(&self) -> Result<(Prior, Prior)> {
+        let (schema, weights) = (self.statistics.schema(), self.statistics.summary().weights());
+        let empirical = Prior::from_weights(&weights)?;
+        let smoothed = empirical.with_pseudo_count(weights.iter().sum(), self.recipe.prior_pseudo_count)?;
+        let prior = self.recipe.prior.resolve(schema, &smoothed, &smoothed)?;
+        Ok((empirical, prior))
     }
 }
 
@@ -139,10 +215,15 @@ impl Kept {
             Some(recipe) => Some(Source { recipe, statistics: <Statistics as Stored>::load(archive, "source")? }),
             None => None,
         };
-        let same = |source: &Source| source.statistics.schema().names() == model.schema().names();
+        let same = |Source { recipe, statistics }: &Source| {
+            let (blocks, counted) = (&recipe.blocks, statistics.blocks().len());
+            let fits =
+                blocks.is_empty() || blocks.len() == members(&model).len() && blocks.iter().sum::<usize>() <= counted;
+            fits && statistics.schema().names() == model.schema().names()
+        };
         match source.as_ref().is_none_or(same) {
             true => Ok(Kept { model, source }),
-            false => Err(archive.damaged("its statistics are of other columns")),
+            false => Err(archive.damaged("its statistics are of other columns or members")),
         }
     }
 
@@ -163,38 +244,15 @@ impl Kept {
 
     /// What the model was fitted from, or an error that says how to keep it.
     pub fn source(&self) -> Result<&Source> {
-        const FUSED: &str = "it is fused from several models, and their weights are learned from rows: fit it anew with \
-                             all rows, or fit one generative model with";
-        let why = match &self.model {
-            Model::Fused(_) => FUSED,
-            Model::Calibrated(model) if matches!(model.model(), Model::Fused(_)) => FUSED,
-            Model::Calibrated(_) => "its calibration is learned from rows: fit without §calibrate, and with",
-            Model::Generative(_) | Model::LeastSquares(_) => "fit it with",
-            _ => "it is learned from rows, not from statistics: fit a generative model with",
+        let why = match members(&self.model).into_iter().map(blocks).any(|own| own.is_ok_and(|own| !own.is_empty())) {
+            true => "fit it with §keep_statistics",
+            false => {
+                "it is learned from rows, not from statistics: fit it anew with all rows, or fit a generative model \
+                 with §keep_statistics"
+            }
         };
-        let missing = || Error::Schema(format!("the model has not kept statistics to change: {why} §keep_statistics"));
+        let missing = || Error::Schema(format!("the model has not kept statistics to change: {why}"));
         self.source.as_ref().ok_or_else(missing)
-    }
-
-    /// Learns or forgets the rows behind statistics, and says what has changed. If it fails, nothing has.
-    pub fn change(&mut self, change: Change, rows: &[Statistics]) -> Result<Receipt> {
-        let mut source = self.source()?.clone();
-        let before = source.statistics.clone();
-        rows.iter().try_for_each(|rows| change.apply(&mut source.statistics, rows))?;
-        let mut model = source.fit()?;
-        let mut receipt = Receipt::between(&before, &source.statistics, change);
-        if source.recipe.options.leaves_open() {
-            receipt.remarks.push("shrinkage and pooling were settled anew, from the folds of the statistics".into());
-        }
-        let profiles = self.model.about().profiles();
-        match change {
-            Change::Update => model.about_mut().set_profiles(profiles.to_vec())?,
-            Change::Forget if profiles.is_empty() => {}
-            // Quantiles and frequent levels may be those of rows that are to be forgotten.
-            Change::Forget => receipt.remarks.push("what the columns looked like at fit was dropped".into()),
-        }
-        *self = Kept { model, source: Some(source) };
-        Ok(receipt)
     }
 }
 
@@ -220,6 +278,6 @@ mod tests {
             assert!(error.starts_with(message), "{error}");
             assert_eq!(check_keeps(&request).is_ok(), name == "gaussian");
         }
-        assert!(check_keeps(&Learning::default()).is_err());
+        assert!(check_keeps(&Learning::default()).is_ok());
     }
 }

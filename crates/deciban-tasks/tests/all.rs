@@ -3,3 +3,4 @@
 mod page;
 mod passes;
 mod requests;
+mod update;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use deciban::data::Schema;
 use deciban::file::Archive;
 use deciban::learn::Statistics;
 use deciban::{Error, Result};
@@ -24,6 +25,10 @@ pub struct ChangeArgs {
     /// Labelled rows: tables (files, globs, or - for standard input), statistics files, or models with statistics
     #[arg(required = true, value_name = "DATA")]
     data: Vec<String>,
+    /// Tables with the other rows of the model, all of them: those it has learned from before, or those that stay.
+    /// Members of a fused model that learn from rows are refitted with them
+    #[arg(long, value_name = "TABLE")]
+    rows: Vec<String>,
     /// Write the result to this file; by default the first file is replaced
     #[arg(long, short, value_name = "FILE")]
     output: Option<Destination>,
@@ -37,20 +42,27 @@ pub struct ChangeArgs {
 impl ChangeArgs {
     pub fn run(self, change: Change) -> Result<()> {
         if let Some(output) = &self.output {
-            output.check(self.data.iter().map(PathBuf::from).chain([self.file.clone()]))?;
+            output.check(self.data.iter().chain(&self.rows).map(PathBuf::from).chain([self.file.clone()]))?;
         }
         let (receipt, after, bytes) = match is_statistics(&self.file.display().to_string()) {
             true => {
+                if !self.rows.is_empty() {
+                    return Err(Error::parameter("rows", "a statistics file learns from statistics: drop the option"));
+                }
                 let before = Statistics::load(&self.file)?;
                 let mut after = before.clone();
-                self.rows(&before)?.iter().try_for_each(|rows| change.apply(&mut after, rows))?;
+                self.statistics(&before)?.iter().try_for_each(|rows| change.apply(&mut after, rows))?;
                 let bytes = after.to_bytes()?;
                 (Receipt::between(&before, &after, change), after, bytes)
             }
             false => {
-                let mut kept = Kept::load(&self.file)?;
-                let rows = self.rows(kept.source()?.statistics())?;
-                let receipt = kept.change(change, &rows)?;
+                let kept = Kept::load(&self.file)?;
+                let mut changed = kept.changed(change, &self.statistics(kept.source()?.statistics())?)?;
+                if !self.rows.is_empty() {
+                    let files = self.all_rows(change, changed.schema())?;
+                    changed = changed.with_rows(&files)?;
+                }
+                let (kept, receipt) = changed.finish()?;
                 (receipt, kept.source()?.statistics().clone(), kept.to_bytes()?)
             }
         };
@@ -75,12 +87,25 @@ impl ChangeArgs {
         Ok(())
     }
 
+    /// All rows that the model is to know: the other ones, and those that come.
+    fn all_rows(&self, change: Change, schema: &Schema) -> Result<Files> {
+        let new: &[String] = if change == Change::Update { &self.data } else { &[] };
+        let is_table = |path: &&String| *path != "-" && Archive::kind_of(path).is_none();
+        if let Some(path) = new.iter().find(|path| !is_table(path)) {
+            return Err(Error::parameter("rows", format!("members that learn from rows need a table, not `{path}`")));
+        }
+        let tables = [new, &self.rows].concat();
+        let mut files = Files::open_more(&tables, self.read.options(Some(schema.target())), schema)?;
+        files.make_rereadable()?;
+        Ok(files)
+    }
+
     /// The statistics of the rows, summarised as those of `like`.
-    fn rows(&self, like: &Statistics) -> Result<Vec<Statistics>> {
+    fn statistics(&self, like: &Statistics) -> Result<Vec<Statistics>> {
         let (mut all, mut tables) = (Vec::new(), Vec::new());
         for path in &self.data {
             match Archive::kind_of(path).as_deref() {
-                Some("model") => all.push(Kept::load(path)?.source()?.statistics().clone()),
+                Some("model") => all.push(Kept::load(path)?.source()?.single()?.clone()),
                 _ if is_statistics(path) => all.push(Statistics::load(path)?),
                 _ => tables.push(path.clone()),
             }

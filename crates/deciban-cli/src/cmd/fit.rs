@@ -38,7 +38,7 @@ use crate::progress::Progress;
   deciban fit few.csv --target diagnosis --model gaussian --unlabelled many.csv -o cancer.deciban
   deciban fit cancer.csv --target diagnosis --model naive-bayes --calibrate pav -o cancer.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban
-  deciban fit january.csv --target diagnosis --model naive-bayes --keep-statistics -o m.deciban")]
+  deciban fit january.csv --target diagnosis --keep-statistics -o m.deciban")]
 pub struct Fit {
     /// Tables (files, globs, or - for standard input), or statistics files
     #[arg(required = true, value_name = "DATA")]
@@ -112,6 +112,7 @@ impl Fit {
             calibrate: self.calibrate,
             memory: self.memory.unwrap_or(512) << 20,
             sort_classes: self.columns.sorts_classes(&self.read),
+            keep_statistics: self.keep_statistics,
         };
         if !self.unlabelled.is_empty() && request.options.unlabelled_weight == 0.0 {
             request.options.unlabelled_weight = 1.0;

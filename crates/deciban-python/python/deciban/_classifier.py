@@ -357,17 +357,22 @@ class Classifier(Estimator):
         table, labels, frame = self._table(X, y, sample_weight, self._model)
         return self._with_rows(table, labels)
 
-    def update(self, X, y, sample_weight=None):
+    def update(self, X, y, sample_weight=None, rows=None):
         """Learns more labelled rows: the model becomes that of all rows together, to rounding.
 
-        It is for generative models and least squares, also those of files that have kept their statistics
-        (``deciban fit --keep-statistics``, or ``save(path, keep_statistics=True)``). Classes, levels and words may be new.
-        Bins and Gaussianising maps stay those of the first fit; what "auto" settles by folds is settled anew.
+        It is for generative models and least squares, and for what a search has found, also those of files that have
+        kept their statistics (``deciban fit --keep-statistics``, or ``save(path, keep_statistics=True)``). Classes, levels
+        and words may be new; a fused or calibrated model takes no new class. Bins and Gaussianising maps stay those of
+        the first fit, and so do calibrations and the weights of a fusion; what "auto" settles by folds is settled anew.
+
+        Members of a fused model that learn from rows are refitted if `rows` are given, and stay as they were without.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`. Columns with names are found by them.
+        rows : (X, y) or (X, y, sample_weight), optional
+            All rows that the model has learned from before.
 
         Returns
         -------
@@ -384,7 +389,7 @@ class Classifier(Estimator):
         ['white']
         """
         table, labels, _ = self._table(X, y, sample_weight, self._fitted())
-        return self._with_rows(table, labels)
+        return self._with_rows(table, labels, rows=rows)
 
     def merge(self, other):
         """Adds the rows behind another classifier of the same columns and options.
@@ -402,7 +407,7 @@ class Classifier(Estimator):
         mine, others = self._fitted(), other._fitted()
         return self._learned(mine.merged(others), {**self._labels, **other._labels})
 
-    def forget(self, X, y=None, sample_weight=None):
+    def forget(self, X, y=None, sample_weight=None, rows=None):
         """Takes rows away: the model becomes the one that never had them, to rounding.
 
         Rows that cannot have been in are refused, with the class or the column that shows it, and nothing changes.
@@ -413,6 +418,9 @@ class Classifier(Estimator):
             Another fitted classifier of the same columns, all of whose rows are forgotten; or the rows themselves.
         y, sample_weight
             The labels and weights of rows, as they were learned.
+        rows : (X, y) or (X, y, sample_weight), optional
+            All rows that stay. A fused model with members that learn from rows needs them: without, these members would
+            still know the forgotten rows, and nothing is forgotten.
 
         Returns
         -------
@@ -434,7 +442,7 @@ class Classifier(Estimator):
         if y is None:
             raise TypeError("forget: give the labels of the rows as y")
         table, labels, _ = self._table(X, y, sample_weight, mine)
-        return self._with_rows(table, labels, forget=True)
+        return self._with_rows(table, labels, forget=True, rows=rows)
 
     @available_if(_adds_rows)
     def collect(self, X, y, sample_weight=None):
@@ -1179,10 +1187,17 @@ class Classifier(Estimator):
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         return self
 
-    def _with_rows(self, table, labels, forget=False):
-        """Rows are learned, or forgotten."""
+    def _with_rows(self, table, labels, forget=False, rows=None):
+        """Rows are learned, or forgotten; `rows` are the other rows of the model."""
+        others = None
+        if rows is not None:
+            if not isinstance(rows, (tuple, list)) or len(rows) not in (2, 3):
+                raise TypeError("rows: give the other rows of the model as (X, y), or (X, y, sample_weight)")
+            X, y, sample_weight = (*rows, None)[:3]
+            other, names, _ = self._table(X, y, sample_weight, self._model)
+            others = (other, list(names))
         with _progress.watch(self.progress, "forgetting" if forget else "learning") as report:
-            model = self._model.with_rows(table, list(labels), forget, self.n_jobs, report)
+            model = self._model.with_rows(table, list(labels), forget, others, self.n_jobs, report)
         return self._learned(model, {**self._labels, **labels})
 
     def _application(self, prior=None, costs=None, reject=None, none_of_these=None):

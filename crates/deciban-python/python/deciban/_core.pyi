@@ -191,6 +191,7 @@ class Model:
         table: Table,
         classes: Sequence[str],
         forget: bool = False,
+        others: tuple[Table, list[str]] | None = None,
         n_jobs: int | None = None,
         report: Any = None,
     ) -> Model: ...
