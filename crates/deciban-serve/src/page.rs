@@ -34,7 +34,7 @@ macro_rules! files {
 static HTML: [File; 1] = files!["text/html; charset=utf-8": "index.html"];
 static STYLE: [File; 1] = files!["text/css; charset=utf-8": "style.css"];
 /// Each module behind those that it imports.
-static MODULES: [File; 26] = files!["text/javascript; charset=utf-8":
+static MODULES: [File; 35] = files!["text/javascript; charset=utf-8":
     "score/numbers.js",
     "score/words.js",
     "score/cells.js",
@@ -42,7 +42,16 @@ static MODULES: [File; 26] = files!["text/javascript; charset=utf-8":
     "score/gaussian.js",
     "score/families.js",
     "score/curve.js",
+    "score/bins.js",
+    "score/a1de.js",
+    "score/joint.js",
+    "score/tree.js",
+    "score/parzen.js",
     "score/linear.js",
+    "score/coding.js",
+    "score/additive.js",
+    "score/k-dependence.js",
+    "score/fused.js",
     "score/model.js",
     "decide.js",
     "dom.js",

@@ -23,7 +23,7 @@ const DRAWN_CELLS: usize = 16_000;
 const MOST_DRAWN: usize = 400;
 
 /// The families that the page can score; others are left to the service.
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 14] = [
     "gaussian",
     "categorical",
     "bernoulli",
@@ -34,6 +34,10 @@ const FAMILIES: [&str; 10] = [
     "gamma",
     "histogram",
     "auto",
+    "a1de",
+    "table",
+    "tree",
+    "parzen",
 ];
 
 /// Who scores the cases of a page.
@@ -81,7 +85,13 @@ pub fn page_data(model: &Model, name: &str, by: ScoredBy) -> Result<Value> {
         "has_density": matches!(model, Model::Generative(_)),
         "is_calibrated": matches!(model, Model::Calibrated(_)),
     });
-    if let Model::Generative(plain) = model.plain() {
+    // Rows come from the generative member with the largest weight.
+    let describes = match model.plain() {
+        Model::Generative(plain) => Some(plain),
+        Model::Fused(fused) => fused.describes(|_| true),
+        _ => None,
+    };
+    if let Some(plain) = describes {
         data["drawn"] = drawn(plain);
         data["moments"] = moments(plain).unwrap_or(Value::Null);
     }
@@ -204,7 +214,7 @@ fn in_units(density: &GaussianDensity) -> Option<[Vec<Vec<f64>>; 2]> {
 }
 
 /// The numbers of a model, for the page's own scorer.
-fn scorer(model: &Model) -> Result<Value> {
+pub(crate) fn scorer(model: &Model) -> Result<Value> {
     if model.schema().reading().is_some_and(|reading| reading.hashed_bits.is_some()) {
         return Err(refused("hashed words"));
     }
@@ -224,9 +234,6 @@ pub(crate) fn generative(model: &GenerativeModel) -> Result<Value> {
         if !FAMILIES.contains(&family) {
             return Err(refused(&format!("the family `{family}`")));
         }
-        if block.discretise.is_some() {
-            return Err(refused("numbers that are cut into bins first"));
-        }
         if block.deskew.is_some() {
             return Err(refused("deskewed images"));
         }
@@ -238,6 +245,9 @@ pub(crate) fn generative(model: &GenerativeModel) -> Result<Value> {
         let mut told = json!({ "family": family, "columns": block.columns, "density": stored(density)? });
         if let Some(map) = &block.gaussianise {
             told["gaussianise"] = stored(map)?;
+        }
+        if let Some(bins) = &block.discretise {
+            told["discretise"] = stored(bins)?;
         }
         Ok(told)
     };

@@ -11,7 +11,9 @@ const TOLERANCE = 1e-12;
 const EXPLAINED = 1e-10;
 
 const value = (x) => (x === 'inf' ? Infinity : x === '-inf' ? -Infinity : x === null ? NaN : x);
-const apart = (a, b) => (a === b ? 0 : Math.abs(a - b) / Math.max(1, Math.abs(a), Math.abs(b)));
+const apart = (a, b, scale) => (a === b ? 0 : Math.abs(a - b) / scale);
+// Maps and weights mix the classes of a row, so that rounding is relative to the largest of its numbers.
+const largest = (row) => Math.max(1, ...row.map(value).filter(Number.isFinite).map(Math.abs));
 
 let [failures, rows, worst] = [0, 0, 0];
 const cases = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -36,7 +38,7 @@ for (const { data, csv, evidence, explanations } of cases) {
   };
   evidence.forEach((row, i) => {
     const own = model.evidence(cells[i]);
-    const off = Math.max(...row.map((e, k) => (Number.isNaN(own[k]) ? Infinity : apart(value(e), own[k]))));
+    const off = Math.max(...row.map((e, k) => (Number.isNaN(own[k]) ? Infinity : apart(value(e), own[k], largest(row)))));
     note(`evidence ${own} and not ${row}`, off, TOLERANCE, i);
     most = Math.max(most, off);
   });

@@ -196,6 +196,31 @@ fn the_pages_scorer_agrees_with_the_library() {
         let plain = of(file, target, &[], "naive-bayes", json!({}));
         cases.push(Case { calibrate: Some(Method::Logistic), ..plain });
     }
+    // What a search picks.
+    let plain = ["note"];
+    for model in ["additive", "k-dependence", "a1de", "tree"] {
+        cases.push(wines(model, json!({})));
+        cases.push(of(&cancer, "diagnosis", &[], model, json!({})));
+        cases.push(of(&two, "group", &plain, model, json!({})));
+        cases.push(of(&three, "group", &plain, model, json!({})));
+    }
+    cases.push(of(&three, "group", &plain, "a1de", json!({ "pseudo_count": 0.5 })));
+    let few = ["age", "weight", "spend", "wait", "born", "note", "calls"];
+    cases.push(of(&two, "group", &few, "table", json!({})));
+    cases.push(of(&three, "group", &few, "table", json!({ "pseudo_count": 0.5 })));
+    for file in [(&wine, "Type"), (&cancer, "diagnosis")] {
+        cases.push(of(file.0, file.1, &[], "parzen", json!({})));
+        cases.push(of(file.0, file.1, &[], "fused", json!({})));
+        cases.push(of(file.0, file.1, &[], "gaussian", json!({ "components": "2", "prior_rows": 13.0 })));
+        cases.push(Case { calibrate: Some(Method::Logistic), ..of(file.0, file.1, &[], "a1de", json!({})) });
+    }
+    cases.push(of(
+        &three,
+        "group",
+        &plain,
+        "fused",
+        json!({ "models": ["naive-bayes", "additive", "a1de", "tree", "k-dependence", "logistic"] }),
+    ));
     let mut all = Vec::new();
     for case in &cases {
         let model = fitted(case);
@@ -226,9 +251,7 @@ fn what_a_page_cannot_score_is_refused() {
         assert!(page_data(&model, "wine", ScoredBy::Service).unwrap().get("scorer").is_none());
         page_data(&model, "wine", ScoredBy::Page).unwrap_err().to_string()
     };
-    assert!(of("additive", json!({}), None).contains("cannot score additive models yet: use `deciban serve`"));
-    assert!(of("k-dependence", json!({}), None).contains("cannot score k-dependence models yet"));
-    assert!(of("tree", json!({}), None).contains("the family `tree`"));
-    assert!(of("least-squares", json!({}), None).contains("least-squares"));
+    assert!(of("least-squares", json!({}), None).contains("cannot score least-squares"));
+    assert!(of("gaussian", json!({ "covariance": "low-rank", "rank": "2" }), None).contains("low-rank covariances"));
     assert!(of("gaussian", json!({}), Some(Method::Pav)).contains("calibrations that are not lines"));
 }

@@ -16,9 +16,9 @@ use crate::output::note;
   deciban page wine.deciban -o wine.html --name 'Three wines'
 
 The file holds the numbers of the model and scores cases by itself: it can be mailed, and it works
-from disk without a network. It takes Gaussian models, naive Bayes, Bernoulli, multinomial and
-linear models, mixtures of them, and calibrations that are lines. `deciban serve` shows the same
-page for every model.")]
+from disk without a network. It takes what a search finds: fused and calibrated models, Gaussians,
+naive Bayes, mixtures, trees, a1de, Parzen windows, linear, additive and k-dependence models.
+`deciban serve` shows the same page for every model.")]
 pub struct Page {
     /// A model file
     model: PathBuf,
@@ -29,6 +29,9 @@ pub struct Page {
     #[arg(long)]
     name: Option<String>,
 }
+
+/// Files of more bytes open slowly.
+const LARGE: usize = 20 << 20;
 
 impl Page {
     pub fn run(self) -> Result<()> {
@@ -41,6 +44,10 @@ impl Page {
         let schema = model.schema();
         let (columns, classes) = (schema.columns().len(), schema.classes().len());
         note!("{}: a page of {columns} columns and {classes} classes", output.display());
+        if html.len() > LARGE {
+            let size = html.len() >> 20;
+            note!("The file has {size} MB, which browsers open slowly: `deciban serve` shows the same page.");
+        }
         Ok(())
     }
 }

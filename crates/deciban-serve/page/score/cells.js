@@ -50,6 +50,12 @@ export function dateText(number) {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
 }
 
+/** What a cell of a column holds, for people: a number, a level, or that it is missing. */
+export function shown(cell, levels) {
+  if (!levels?.length) return Number.isNaN(cell) ? 'missing' : cell;
+  return cell === MISSING ? 'missing' : (levels[cell] ?? 'unseen');
+}
+
 /** A column of the model, ready to read cells. */
 export class CellReader {
   constructor(column, data) {

@@ -13,7 +13,7 @@ import { MISSING } from './cells.js';
 import { doubles, lnNormalCdf, logSumExp, softplus } from './numbers.js';
 
 /** ln p of the first and the second class at z. */
-const LINKS = {
+export const LINKS = {
   logit: (z) => [-softplus(z), -softplus(-z)],
   probit: (z) => [lnNormalCdf(-z), lnNormalCdf(z)],
   cloglog: (z) => {
@@ -22,6 +22,13 @@ const LINKS = {
     return [-rate, z < -30 ? z : second];
   },
 };
+
+/** g = ln p at z₀, the score of the average row, and its mean slopes from there to z. */
+export function path(link, z0, z) {
+  const [from, to] = [link(z0), link(z)];
+  const slopes = from.map((f, k) => (z === z0 ? 0 : (to[k] - (Number.isFinite(f) ? f : 0)) / (z - z0)));
+  return [from.map((f) => (Number.isFinite(f) || z === z0 ? f : 0)), slopes];
+}
 
 export class Linear {
   constructor({ json, arrays }) {
@@ -122,7 +129,7 @@ export class Linear {
 
   explain(cells) {
     const terms = this.terms(cells);
-    const [base, slopes] = this.outputs === 1 ? this.path(this.scores(terms)[0]) : [this.intercept, new Array(this.classes).fill(1)];
+    const [base, slopes] = this.outputs === 1 ? path(this.link, this.intercept[0], this.scores(terms)[0]) : [this.intercept, new Array(this.classes).fill(1)];
     const says = (parts, k) => parts.reduce((sum, [j, x]) => sum + x * this.weight(j, this.outputs === 1 ? 0 : k), 0);
     const evidence = ({ parts }) => slopes.map((s, k) => s * says(parts, k));
     const entry = (term) =>
@@ -131,12 +138,5 @@ export class Linear {
         : { name: term.name, value: term.shown, evidence: evidence(term), missing: false };
     const average = base.map((g, k) => g - this.logPrior[k]);
     return [{ name: '(average row)', value: '', evidence: average, missing: false }, ...terms.map(entry)];
-  }
-
-  /** g at the average row, and the mean slopes from there to z. */
-  path(z) {
-    const [from, to, z0] = [this.link(this.intercept[0]), this.link(z), this.intercept[0]];
-    const slopes = from.map((f, k) => (z === z0 ? 0 : (to[k] - (Number.isFinite(f) ? f : 0)) / (z - z0)));
-    return [from.map((f) => (Number.isFinite(f) || z === z0 ? f : 0)), slopes];
   }
 }

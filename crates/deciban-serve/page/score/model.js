@@ -1,12 +1,29 @@
 // A model from the numbers of its file: the evidence of a row, log p(x | class) in nats before any prior, and what each
 // of its features says.
 
+import { A1de } from './a1de.js';
+import { Additive } from './additive.js';
+import { binNames, binOf, cutsOf } from './bins.js';
 import { CellReader, MISSING } from './cells.js';
 import { Curves } from './curve.js';
 import { FAMILIES } from './families.js';
+import { Fused } from './fused.js';
 import { Gaussian } from './gaussian.js';
+import { Joint } from './joint.js';
+import { KDependence } from './k-dependence.js';
 import { Linear } from './linear.js';
 import { logSumExp } from './numbers.js';
+import { Parzen } from './parzen.js';
+import { Tree } from './tree.js';
+
+/** Families of columns that are modelled together. */
+const JOINT = {
+  gaussian: (numbers) => new Gaussian(numbers),
+  a1de: (numbers) => new A1de(numbers),
+  table: (numbers) => new Joint(numbers),
+  tree: (numbers) => new Tree(numbers),
+  parzen: (numbers) => new Parzen(numbers),
+};
 
 /** The arrays and JSON of what `auto` chose stand under `chosen.`. */
 function ofChosen({ json, arrays }) {
@@ -19,14 +36,17 @@ class Block {
   constructor(block, columns) {
     const { family, numbers } = block.family === 'auto' ? ofChosen(block.density) : { family: block.family, numbers: block.density };
     this.places = block.columns;
-    this.columns = block.columns.map((c) => columns[c]);
+    this.cuts = block.discretise ? cutsOf(block.discretise.json.it, block.discretise.arrays.edges) : [];
+    const levels = (column, cuts) => (cuts ? { ...column, levels: binNames(cuts) } : column);
+    this.columns = block.columns.map((c, j) => levels(columns[c], this.cuts[j]));
     this.curves = block.gaussianise && new Curves(block.gaussianise);
-    this.density = family === 'gaussian' ? new Gaussian(numbers) : FAMILIES[family](numbers);
+    this.density = (JOINT[family] ?? FAMILIES[family])(numbers);
     this.isGaussian = family === 'gaussian';
   }
 
   mapped(row) {
-    const cells = this.places.map((c) => row[c]);
+    const cut = (x, cuts) => (cuts ? (Number.isNaN(x) ? MISSING : binOf(cuts, x)) : x);
+    const cells = this.places.map((c, j) => cut(row[c], this.cuts[j]));
     return this.curves ? this.curves.apply(cells) : { mapped: cells, logJacobian: 0 };
   }
 
@@ -96,7 +116,9 @@ class Generative {
  */
 class Calibrated {
   constructor(model, { bound, scale, bias, typical_cells: typical }) {
-    Object.assign(this, { model, bound, scale, bias, typical });
+    // The members of a fusion have calibrations of their own.
+    const name = model instanceof Fused ? '(offsets)' : '(calibration)';
+    Object.assign(this, { model, bound, scale, bias, typical, name });
   }
 
   bounded(evidence) {
@@ -133,17 +155,28 @@ class Calibrated {
       const bounded = this.bounded(this.model.score(row)).map((e) => slope * e);
       lines.push({ name: '(bound)', value: '', evidence: left(bounded), missing: false });
     }
-    return [...lines, { name: '(calibration)', value: '', evidence: left(after), missing: false }];
+    return [...lines, { name: this.name, value: '', evidence: left(after), missing: false }];
   }
+}
+
+/** A model of any kind, with its calibration. */
+function scorerOf(scorer, columns) {
+  const kinds = {
+    linear: () => new Linear(scorer.numbers),
+    additive: () => new Additive(scorer.numbers, columns),
+    'k-dependence': () => new KDependence(scorer.numbers, columns),
+    generative: () => new Generative(scorer, columns),
+    fused: () => new Fused(scorer.members.map(({ weight, scorer }) => ({ weight, model: scorerOf(scorer, columns) })), columns),
+  };
+  const plain = kinds[scorer.kind]();
+  return scorer.calibration ? new Calibrated(plain, scorer.calibration) : plain;
 }
 
 /** What the data of a page make of rows: cells, evidence and explanations. */
 export class Model {
   constructor(data) {
     this.readers = data.columns.map((column) => new CellReader(column, data));
-    const { scorer } = data;
-    const plain = scorer.kind === 'linear' ? new Linear(scorer.numbers) : new Generative(scorer, data.columns);
-    this.model = scorer.calibration ? new Calibrated(plain, scorer.calibration) : plain;
+    this.model = scorerOf(data.scorer, data.columns);
   }
 
   /** The cells of a row of texts, in the order of the columns. */

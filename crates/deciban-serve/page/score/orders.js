@@ -2,8 +2,30 @@
 // columns can become known (Shapley 1953). Up to 13 columns all orders count, with more the same 16 random ones and
 // their reverses as in the library.
 
+import { MISSING, shown } from './cells.js';
+
 const MOST_EXACT = 13;
 const SAMPLED = 16;
+
+/** What each category says in a density that has `ofClass(c, x)`, log p(x | c) with missing cells summed out. */
+export function explainJointly(density, x, columns) {
+  const present = x.flatMap((code, j) => (code === MISSING ? [] : [j]));
+  const says = Array.from({ length: density.classes }, (_, c) => {
+    const cells = x.map(() => MISSING);
+    const stack = [];
+    const game = {
+      push: (j) => {
+        stack.push(j);
+        cells[j] = x[j];
+      },
+      pop: () => (cells[stack.pop()] = MISSING),
+      value: () => (stack.length === 0 ? 0 : density.ofClass(c, cells)),
+    };
+    return averageOverOrders(x.length, present, game);
+  });
+  const evidence = (j) => says.map((of) => of[j]);
+  return columns.map(({ name, levels }, j) => ({ name, value: shown(x[j], levels), evidence: evidence(j), missing: x[j] === MISSING }));
+}
 
 /** The averages for the columns of 0…d−1 that are `present`; `game` grows and shrinks a set and tells its value. */
 export function averageOverOrders(d, present, game) {

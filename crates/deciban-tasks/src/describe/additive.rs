@@ -6,6 +6,7 @@ use deciban::learn::{AdditiveFit, AdditiveModel, Classifier, TermTable};
 use serde_json::{Value, json};
 
 use super::Describe;
+use crate::page;
 use crate::table::{Table, number};
 
 impl Describe for AdditiveModel {
@@ -25,6 +26,10 @@ impl Describe for AdditiveModel {
 
     fn report(&self) -> Vec<(&'static str, Value)> {
         vec![("fit", json!(self.fit()))]
+    }
+
+    fn scorer(&self) -> Result<Value> {
+        Ok(json!({ "kind": "additive", "numbers": page::stored(self)? }))
     }
 
     fn warning(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use deciban::model::{FusedModel, Member};
 use serde_json::{Value, json};
 
 use super::{Describe, Description};
+use crate::page;
 use crate::table::{Table, number};
 
 impl Describe for FusedModel {
@@ -26,6 +27,11 @@ impl Describe for FusedModel {
     fn report(&self) -> Vec<(&'static str, Value)> {
         let member = |m: &Member| json!({ "name": m.name, "weight": m.weight });
         vec![("members", self.members().iter().map(member).collect())]
+    }
+
+    fn scorer(&self) -> Result<Value> {
+        let member = |m: &Member| Ok(json!({ "weight": m.weight, "scorer": page::scorer(&m.model)? }));
+        Ok(json!({ "kind": "fused", "members": self.members().iter().map(member).collect::<Result<Vec<_>>>()? }))
     }
 }
 

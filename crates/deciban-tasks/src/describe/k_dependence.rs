@@ -5,6 +5,7 @@ use deciban::learn::{ChainTable, Classifier, KDependenceFit, KDependenceModel};
 use serde_json::{Value, json};
 
 use super::Describe;
+use crate::page;
 use crate::table::{Table, number};
 
 /// Chains that are listed.
@@ -56,6 +57,10 @@ impl Describe for KDependenceModel {
 
     fn report(&self) -> Vec<(&'static str, Value)> {
         vec![("fit", json!(self.fit()))]
+    }
+
+    fn scorer(&self) -> Result<Value> {
+        Ok(json!({ "kind": "k-dependence", "numbers": page::stored(self)? }))
     }
 
     fn warning(&self) -> Option<String> {
