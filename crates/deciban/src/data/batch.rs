@@ -210,12 +210,14 @@ pub struct Batch<'a> {
     folds: Option<&'a [u32]>,
     /// By the place of their column.
     hashes: Vec<(usize, &'a [u64])>,
+    keys: Option<&'a [u64]>,
 }
 
 impl<'a> Batch<'a> {
     /// A batch of `rows` rows, still without columns.
     pub fn new(rows: usize) -> Self {
-        Batch { rows, first_row: 0, columns: Vec::new(), classes: None, weights: None, folds: None, hashes: Vec::new() }
+        let (columns, hashes) = (Vec::new(), Vec::new());
+        Batch { rows, first_row: 0, columns, classes: None, weights: None, folds: None, hashes, keys: None }
     }
 
     /// Adds a contiguous column of numbers.
@@ -320,6 +322,19 @@ impl<'a> Batch<'a> {
         Ok(self)
     }
 
+    /// Sets for each row what stands for all it holds: where rows were made of others by arithmetic, which may differ
+    /// in the last digits elsewhere, the keys of those.
+    pub(crate) fn keys(mut self, keys: &'a [u64]) -> Result<Self> {
+        Error::check_shape("keys of rows", self.rows, keys.len())?;
+        self.keys = Some(keys);
+        Ok(self)
+    }
+
+    /// What stands for all that rows hold, if it is given.
+    pub(super) fn row_keys(&self) -> Option<&'a [u64]> {
+        self.keys
+    }
+
     /// What a cell holds, as 64 bits: its hash, or a number, or a code; `None` for texts without a hash.
     pub(crate) fn bits(&self, column: usize, row: usize) -> Option<u64> {
         match self.hashes.iter().find(|(place, _)| *place == column) {
@@ -395,6 +410,7 @@ impl<'a> Batch<'a> {
             weights: self.weights.map(|w| &w[range.clone()]),
             folds: self.folds.map(|f| &f[range.clone()]),
             hashes: self.hashes.iter().map(|(column, hashes)| (*column, &hashes[range.clone()])).collect(),
+            keys: self.keys.map(|k| &k[range.clone()]),
         }
     }
 }

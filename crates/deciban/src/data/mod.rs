@@ -4,6 +4,7 @@
 
 mod batch;
 mod cells;
+mod contents;
 mod gathered;
 mod hashes;
 mod labelled;
@@ -17,6 +18,7 @@ pub use crate::numerics::Tile;
 pub use batch::{Batch, Strided, Value, Values, View};
 pub(crate) use cells::RowSlices;
 pub use cells::{Cells, Oddities, Rows};
+pub(crate) use contents::Contents;
 pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;
 pub use hashes::{MISSING_HASH, level_hash};

@@ -12,12 +12,12 @@
 //! - rows without a label, which begin at the model of the labelled rows.
 
 use super::project::{Project, Projected};
-use super::start::clusters;
+use super::start::{Held, clusters};
 use super::summary::Group;
 use super::{
     About, Block, Classifier, Components, Count, Expect, FittedBlock, Generative, GenerativeModel, Statistics,
 };
-use crate::data::{Batch, Column, Schema};
+use crate::data::{Batch, Column, Contents, Schema};
 use crate::engine::{Engine, Memory, Run};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Rank, Structure};
@@ -83,14 +83,14 @@ fn learn_projected(
     let classes: Vec<_> = gaussians(&classes).collect();
     let names = Names { columns: &given.names, levels: &[], classes: schema.classes() };
     let (maps, names, reference) = family.maps(&classes, names)?;
-    let project = Project { block: given.clone(), maps };
+    let project = Project { block: given.clone(), maps, contents: Contents::of(&engine.schema()?) };
     if statistics.summary().rows().iter().sum::<f64>() * project.width() as f64 > MOST_KEPT {
         return Ok(None);
     }
-    let Projected { numbers, classes, weights } = engine.run(&project)?;
+    let Projected { numbers, classes, weights, keys } = engine.run(&project)?;
     let columns: Vec<Column> = names.into_iter().map(Column::number).collect();
     let inner_schema = Schema::new(columns.clone(), schema.target(), schema.classes().to_vec())?;
-    let mut rows = Batch::new(classes.len()).row_major(&numbers[..], columns.len())?.classes(&classes)?;
+    let mut rows = Batch::new(classes.len()).row_major(&numbers[..], columns.len())?.classes(&classes)?.keys(&keys)?;
     if !weights.is_empty() {
         rows = rows.weights(&weights)?;
     }
@@ -181,8 +181,9 @@ impl Climb<'_> {
     fn best_count(&self) -> Result<usize> {
         let mut best: Option<(f64, usize)> = None;
         let (mut worse, mut failure) = (0, None);
+        let held = Held::new(self.statistics.blocks(), self.learner.seed, self.engine)?;
         for count in COUNTS {
-            let held_out = match self.run(count, Some(self.learner.seed)) {
+            let held_out = match self.run(count, Some(&held)) {
                 Ok(end) => end.held_out,
                 Err(error @ Error::Interrupted) => return Err(error),
                 // Too many for the rows.
@@ -207,8 +208,8 @@ impl Climb<'_> {
         }
     }
 
-    /// The climb for a number of components. With a seed in `held` some rows are held out, and it ends early.
-    fn run(&self, count: usize, held: Option<u64>) -> Result<End> {
+    /// The climb for a number of components. With rows that are held out it ends early.
+    fn run(&self, count: usize, held: Option<&Held>) -> Result<End> {
         let Climb { learner, schema, engine, .. } = *self;
         let usual = if self.mixes() { MIXTURE_TOLERANCE } else { TOLERANCE };
         let (iterations, tolerance) = match held {
@@ -281,7 +282,7 @@ impl Climb<'_> {
     }
 
     /// The model to begin with.
-    fn begin(&self, count: usize, held: Option<u64>) -> Result<State> {
+    fn begin(&self, count: usize, held: Option<&Held>) -> Result<State> {
         let Climb { learner, statistics, schema, engine } = *self;
         let (summary, classes) = (statistics.summary(), schema.classes());
         super::generative::check_classes(schema, &summary.rows(), &summary.weights())?;
@@ -465,7 +466,8 @@ impl State {
         self.weights.iter().map(|w| w.ln() - total).collect()
     }
 
-    fn pass(&self, unlabelled: f64, held: Option<u64>) -> Expect {
+    fn pass(&self, unlabelled: f64, held: Option<&Held>) -> Expect {
+        let held = held.cloned();
         Expect::new(self.blocks.clone(), self.components.clone(), self.log_prior(), unlabelled, held)
     }
 

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::components::shares;
+use super::start::Held;
 use super::summary::Group;
 use super::{Block, Components, FittedBlock};
 use crate::data::{Batch, MISSING, Rows, Tile};
@@ -15,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::family::gaussian::Gaussian;
 use crate::family::{AnyDensity, AnyFamily, Assignment, Density};
 use crate::file::{Archive, Stored};
-use crate::numerics::hash;
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -26,29 +26,20 @@ pub struct Expect {
     components: Components,
     log_prior: Vec<f64>,
     unlabelled: f64,
-    /// The seed by which one labelled row of [`HELD`] is held out: it is scored, and not learned from.
-    held: Option<u64>,
+    /// Which labelled rows are held out: they are scored, and not learned from.
+    held: Option<Held>,
     /// The densities of each class's groups, block by block.
     by_class: Vec<Vec<AnyDensity>>,
 }
 
-/// One row of so many is held out.
-const HELD: u64 = 5;
-
-/// Whether a row is held out.
-pub(super) fn is_held(seed: Option<u64>, batch: &Batch<'_>, row: usize) -> bool {
-    seed.is_some_and(|seed| hash(seed, batch.row_number(row)).is_multiple_of(HELD))
-}
-
 impl Expect {
-    /// Rows without a label count `unlabelled` times; 0 leaves them out. With a seed in `held` some rows are
-    /// held out.
+    /// Rows without a label count `unlabelled` times; 0 leaves them out. `held` says which rows are held out.
     pub(super) fn new(
         blocks: Vec<FittedBlock>,
         components: Components,
         log_prior: Vec<f64>,
         unlabelled: f64,
-        held: Option<u64>,
+        held: Option<Held>,
     ) -> Self {
         let of_class =
             |class| blocks.iter().map(|fitted| fitted.density.of_groups(components.of_class(class))).collect();
@@ -192,8 +183,9 @@ impl Pass for Expect {
         let labels = batch.labels_to_learn()?;
         let mut by_class = vec![Vec::new(); classes + 1];
         let mut held = by_class.clone();
+        let is_held = Held::rows(self.held.as_ref(), batch);
         for (row, &class) in labels.iter().enumerate() {
-            if class != MISSING && is_held(self.held, batch, row) {
+            if class != MISSING && is_held(row) {
                 held[class as usize].push(row as u32);
                 continue;
             }
@@ -233,7 +225,7 @@ impl Pass for Expect {
 
 impl Stored for Expect {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &(self.blocks.len(), self.unlabelled, self.held))?;
+        archive.put_json(name, &(self.blocks.len(), self.unlabelled, &self.held))?;
         archive.put(&format!("{name}.log_prior"), &[self.log_prior.len()], &self.log_prior)?;
         self.components.store(archive, &format!("{name}.components"))?;
         for (b, fitted) in self.blocks.iter().enumerate() {
@@ -243,7 +235,7 @@ impl Stored for Expect {
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (blocks, unlabelled, held): (usize, f64, Option<u64>) = archive.json(name)?;
+        let (blocks, unlabelled, held): (usize, f64, Option<Held>) = archive.json(name)?;
         let components = Components::load(archive, &format!("{name}.components"))?;
         let log_prior = archive.get(&format!("{name}.log_prior"), &[components.classes()])?.to_vec();
         let mut loaded = Vec::new();

@@ -2,7 +2,7 @@
 //! made a few numbers of many.
 
 use super::Block;
-use crate::data::{Batch, MISSING, Rows, Tile};
+use crate::data::{Batch, Contents, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::pass::Pass;
@@ -16,6 +16,8 @@ pub struct Project {
     pub(super) block: Block,
     /// The maps.
     pub(super) maps: Vec<Linear>,
+    /// How rows are told apart.
+    pub(super) contents: Contents,
 }
 
 /// The rows, in their order.
@@ -27,6 +29,8 @@ pub struct Projected {
     pub(super) classes: Vec<u32>,
     /// The weights, where rows are weighted.
     pub(super) weights: Vec<f64>,
+    /// What tells each row apart from others, whatever the last digits of its numbers.
+    pub(super) keys: Vec<u64>,
 }
 
 impl Project {
@@ -77,6 +81,7 @@ impl Pass for Project {
             None => projected.classes.extend(std::iter::repeat_n(MISSING, batch.rows())),
         }
         projected.weights.extend(batch.row_weights().into_iter().flatten());
+        projected.keys.extend(self.contents.keys(0, batch));
         Ok(())
     }
 }
@@ -86,35 +91,37 @@ impl Statistic for Projected {
         self.numbers.extend_from_slice(&other.numbers);
         self.classes.extend_from_slice(&other.classes);
         self.weights.extend_from_slice(&other.weights);
+        self.keys.extend_from_slice(&other.keys);
         Ok(())
     }
 }
 
 impl Stored for Project {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &self.maps.len())?;
+        archive.put_json(name, &(self.maps.len(), &self.contents))?;
         self.block.store(archive, &format!("{name}.block"))?;
         self.maps.iter().enumerate().try_for_each(|(m, map)| map.store(archive, &format!("{name}.map{m}")))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let maps: usize = archive.json(name)?;
+        let (maps, contents): (usize, Contents) = archive.json(name)?;
         let block = Block::load(archive, &format!("{name}.block"))?;
         let maps = (0..maps).map(|m| Linear::load(archive, &format!("{name}.map{m}"))).collect::<Result<_>>()?;
-        Ok(Project { block, maps })
+        Ok(Project { block, maps, contents })
     }
 }
 
 impl Stored for Projected {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &(&self.classes, self.numbers.len(), self.weights.len()))?;
+        archive.put_json(name, &(&self.classes, self.numbers.len(), self.weights.len(), &self.keys))?;
         archive.put(&format!("{name}.numbers"), &[self.numbers.len()], &self.numbers)?;
         archive.put(&format!("{name}.weights"), &[self.weights.len()], &self.weights)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (classes, numbers, weights): (Vec<u32>, usize, usize) = archive.json(name)?;
+        type Parts = (Vec<u32>, usize, usize, Vec<u64>);
+        let (classes, numbers, weights, keys): Parts = archive.json(name)?;
         let array = |which: &str, length| archive.finite(&format!("{name}.{which}"), &[length]).map(<[f64]>::to_vec);
-        Ok(Projected { numbers: array("numbers", numbers)?, classes, weights: array("weights", weights)? })
+        Ok(Projected { numbers: array("numbers", numbers)?, classes, weights: array("weights", weights)?, keys })
     }
 }

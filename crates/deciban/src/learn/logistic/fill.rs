@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::gather::Gather;
 use super::scale::Scales;
-use crate::data::{Column, Tile};
+use crate::data::{Column, Contents, Tile};
 use crate::engine::{Engine, Run};
 use crate::error::Result;
 use crate::family::gaussian::Conditional;
@@ -48,7 +48,9 @@ impl Fill {
             return Ok(Fill { numbers: None, levels });
         }
         let enough = ENOUGH_ROWS.max(20 * numbers.len()) as f64;
-        let gathered = engine.run(&Gather { numbers, every: (scales.rows / enough).ceil().max(1.0) as u64 })?;
+        let every = (scales.rows / enough).ceil().max(1.0) as u64;
+        let contents = if every < 2 { Contents::default() } else { Contents::of(&engine.schema()?) };
+        let gathered = engine.run(&Gather { numbers, every, contents })?;
         let numbers = Conditional::learn(&gathered.rows, &gathered.weights, scales.numbers().mean())?;
         Ok(Fill { numbers: numbers.map(Arc::new), levels })
     }

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Batch, Cells, Rows, Tile};
+use crate::data::{Batch, Cells, Contents, Rows, Tile};
 use crate::error::Result;
 use crate::file::{Archive, Stored};
-use crate::numerics::hash;
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -14,8 +13,10 @@ use crate::statistic::Statistic;
 pub struct Gather {
     /// The columns.
     pub numbers: Vec<usize>,
-    /// One row of so many is drawn, by its place.
+    /// One row of so many is drawn, by what it holds.
     pub every: u64,
+    /// How rows are told apart.
+    pub(crate) contents: Contents,
 }
 
 /// The rows that were drawn, in their order.
@@ -27,7 +28,7 @@ pub struct Gathered {
     pub weights: Vec<f64>,
 }
 
-/// Sets the rows that are drawn apart from those of folds, which are drawn by their places, too.
+/// Sets the rows that are drawn apart from others that are drawn.
 const SEED: u64 = 0x6a75_5f11;
 
 impl Pass for Gather {
@@ -47,9 +48,9 @@ impl Pass for Gather {
         let (labelled, weights) = (batch.labelled()?, batch.row_weights());
         let rows = labelled.rows();
         let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
-        let is_drawn = |row: &usize| {
-            weight(*row) > 0.0 && (self.every < 2 || hash(SEED, batch.row_number(*row)).is_multiple_of(self.every))
-        };
+        let keys = if self.every < 2 { Vec::new() } else { self.contents.keys(SEED, batch) };
+        let is_drawn =
+            |row: &usize| weight(*row) > 0.0 && keys.get(*row).is_none_or(|key| key.is_multiple_of(self.every));
         let drawn: Vec<u32> = (0..rows.len()).map(|i| rows.get(i)).filter(is_drawn).map(|row| row as u32).collect();
         let mut tile = Tile::default();
         for rows in drawn.chunks(512) {
