@@ -56,13 +56,13 @@ impl Stored for Differentiate {
         let Differentiate { classes, link, curvature, every, .. } = *self;
         let shape = Shape { classes, link, curvature, every };
         archive.put_json(name, &shape)?;
-        self.features.store(archive, &format!("{name}.features"))?;
+        self.features.store_unnamed(archive, &format!("{name}.features"))?;
         archive.put(&format!("{name}.theta"), &[self.theta.len()], &self.theta)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         let Shape { classes, link, curvature, every } = archive.json(name)?;
-        let features = Features::load(archive, &format!("{name}.features"))?;
+        let features = Features::load_unnamed(archive, &format!("{name}.features"))?;
         let length = (features.len() + 1) * outputs(classes);
         let theta = archive.finite(&format!("{name}.theta"), &[length])?.to_vec();
         Ok(Differentiate { features, classes, link, theta, curvature, every })

@@ -32,6 +32,7 @@ struct Layout {
     /// Columns of categories and texts, with the first of their features and how many there are.
     categories: Vec<(usize, usize, usize)>,
     texts: Vec<(usize, usize, usize)>,
+    /// None in a pass, which sends nobody their names.
     names: Vec<String>,
     /// Levels that are no feature of their own: the place of one for each category.
     #[serde(default)]
@@ -88,7 +89,8 @@ impl Features {
 
     /// The number of features, without the intercept.
     pub fn len(&self) -> usize {
-        self.layout.names.len()
+        let Layout { numbers, categories, texts, .. } = &self.layout;
+        numbers.len() + categories.iter().chain(texts).map(|(_, _, count)| count).sum::<usize>()
     }
 
     /// Whether there are no features.
@@ -99,6 +101,22 @@ impl Features {
     /// The names: a number's column, `column=level`, `column=word`.
     pub fn names(&self) -> &[String] {
         &self.layout.names
+    }
+
+    /// The name of a number's column.
+    fn name(&self, number: usize) -> String {
+        self.layout.names.get(number).cloned().unwrap_or_else(|| format!("number {}", number + 1))
+    }
+
+    /// Stores them for a pass: without their names, which are as many as levels and words.
+    pub fn store_unnamed(&self, archive: &mut Archive, name: &str) -> Result<()> {
+        let layout = Layout { names: Vec::new(), ..self.layout.clone() };
+        Features { layout, ..self.clone() }.store(archive, name)
+    }
+
+    /// What [`store_unnamed`](Features::store_unnamed) has stored.
+    pub fn load_unnamed(archive: &Archive, name: &str) -> Result<Self> {
+        Features::read_stored(archive, name, false)
     }
 
     /// Whether every column it reads is one of `columns`.
@@ -163,7 +181,7 @@ impl Features {
             }
             has_gaps = true;
             if let Some(i) = column.iter().position(|x| x.is_infinite()) {
-                return Err(Error::Infinite { column: self.layout.names[j].clone(), row: cells.row_number(i) + 1 });
+                return Err(Error::Infinite { column: self.name(j), row: cells.row_number(i) + 1 });
             }
         }
         if has_gaps {
@@ -306,7 +324,7 @@ impl Features {
 
     /// The term of a missing number, which is taken as `x`, standardised.
     fn missing_number(&self, j: usize, x: f64) -> Term {
-        let column = self.layout.names[j].clone();
+        let column = self.name(j);
         match self.fill.has_numbers() {
             true => {
                 let taken = five_digits(x / self.scale[j] + self.centre[j]);
@@ -331,6 +349,12 @@ impl Stored for Features {
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
+        Features::read_stored(archive, name, true)
+    }
+}
+
+impl Features {
+    fn read_stored(archive: &Archive, name: &str, named: bool) -> Result<Self> {
         let layout: Layout = archive.json(name)?;
         let n = layout.numbers.len();
         let mut next = n;
@@ -342,7 +366,7 @@ impl Stored for Features {
             }
             next = start.saturating_add(*count);
         }
-        if next != layout.names.len() || layout.left_out.iter().any(|j| *j >= next) {
+        if layout.names.len() != (if named { next } else { 0 }) || layout.left_out.iter().any(|j| *j >= next) {
             return Err(archive.damaged(&format!("`{name}` does not name its features")));
         }
         let centre = archive.finite(&format!("{name}.centre"), &[n])?.to_vec();
