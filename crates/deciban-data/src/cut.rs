@@ -64,6 +64,11 @@ impl Cutter {
         Ok(())
     }
 
+    /// Goes on with other bytes, of the same sort.
+    pub fn go_on_with(self, bytes: Bytes) -> Self {
+        Cutter { bytes, buffer: Vec::new(), ended: false, ..self }
+    }
+
     /// The next bytes, at least `length` unless the stream ends before; they will come again.
     pub fn look(&mut self, length: usize) -> Result<&[u8]> {
         if !self.ended && self.buffer.len() < length {

@@ -41,8 +41,8 @@ pub(crate) fn open(source: &Source, counter: &Counter) -> Result<Box<dyn Table>>
     }
     let builder =
         guarded(&source.name, WHAT, || ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| e.to_string()))?;
-    let builder = match &source.row_groups {
-        Some(wanted) => builder.with_row_groups(wanted.clone().collect()),
+    let builder = match &source.part {
+        Some(wanted) => builder.with_row_groups(wanted.clone().map(|group| group as usize).collect()),
         None => builder,
     };
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();

@@ -53,8 +53,8 @@ pub struct RowReader {
     names: Names,
 }
 
-/// A file, or some of its row groups.
-pub type Share = (String, Option<Range<usize>>);
+/// A file, or a part of it: row groups of a Parquet file, or [bytes](crate::byte_shares) of delimited text.
+pub type Share = (String, Option<Range<u64>>);
 
 /// Rows of a record batch that are parsed at once; more of them are parsed in parallel.
 const ROWS: usize = 1 << 13;
@@ -249,13 +249,14 @@ impl RowReader {
         self.of_sources(vec![Source::of_batches(batches)], known_names(&self.schema, &self.options, true), true)
     }
 
-    /// Opens some of the row groups of Parquet files, or whole files of any format; `grows` says whether classes,
-    /// levels and words may be new.
+    /// Opens parts of files, or whole files of any format; `grows` says whether classes, levels and words may be new.
     pub fn open_shares(&self, shares: &[Share], grows: bool) -> Result<Files> {
         let mut sources = Vec::new();
-        for (path, row_groups) in shares {
+        for (path, part) in shares {
             for mut source in find(std::slice::from_ref(path), false)? {
-                source.row_groups = row_groups.clone();
+                source.part = part.clone();
+                // Lines are counted from the part on, which is no line of the file.
+                source.in_memory = part.is_some();
                 sources.push(source);
             }
         }

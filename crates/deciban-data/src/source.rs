@@ -23,8 +23,9 @@ pub(crate) struct Source {
     place: Place,
     /// The bytes behind the compression, for formats that must be read from the end.
     unpacked: Mutex<Option<Arc<File>>>,
-    /// Of a Parquet file, the row groups that are wanted; all by default.
-    pub row_groups: Option<Range<usize>>,
+    /// What is wanted of it, if not all: row groups of a Parquet file, or the [lines] that begin in some bytes of
+    /// delimited text.
+    pub part: Option<Range<u64>>,
 }
 
 enum Place {
@@ -88,7 +89,7 @@ fn refuse(file: &str, message: String) -> Error {
 
 impl Source {
     fn new(name: String, place: Place) -> Self {
-        Source { name, in_memory: false, place, unpacked: Mutex::new(None), row_groups: None }
+        Source { name, in_memory: false, place, unpacked: Mutex::new(None), part: None }
     }
 
     /// Record batches, of which errors name the rows.

@@ -8,6 +8,7 @@ use crate::cells::Parsed;
 use crate::cut::{Cutter, Dialect};
 use crate::infer::SAMPLE;
 use crate::layout::Layout;
+use crate::lines::lines;
 use crate::options::{Format, Options};
 use crate::plan::Plan;
 use crate::sniff::{Guess, by_magic, by_name, foreign, is_json};
@@ -84,7 +85,11 @@ pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter
         Guess::Known(Format::Arrow) => return ipc::open(source, counter),
         _ => {}
     }
-    let mut cutter = Cutter::new(source.bytes(purpose, counter)?, &source.name);
+    let bytes = match source.part.clone().filter(|part| part.start == 0) {
+        Some(part) => lines(source.seekable()?, part).map_err(|e| source.failed(e))?,
+        None => source.bytes(purpose, counter)?,
+    };
+    let mut cutter = Cutter::new(bytes, &source.name);
     let start = cutter.look(LOOK)?;
     if start.is_empty() {
         return Err(source.refuse("the file is empty"));

@@ -3,6 +3,7 @@
 use deciban::{Error, Result};
 
 use crate::cut::{Cutter, Dialect};
+use crate::lines::lines;
 use crate::options::Options;
 use crate::sniff::{Guess, dialect};
 use crate::source::Source;
@@ -54,7 +55,13 @@ pub(crate) fn open(mut cutter: Cutter, guess: Guess, source: &Source, options: &
         _ => format!("c{i}"),
     };
     let names = fields.into_iter().enumerate().map(name).collect();
-    Ok(Box::new(Text { cutter, dialect, names, first_line: line, header: options.header }))
+    let mut text = Text { cutter, dialect, names, first_line: line, header: options.header };
+    if let Some(part) = source.part.clone().filter(|part| part.start > 0) {
+        // The header tells what the columns are, and the rows come from elsewhere.
+        let lines = lines(source.seekable()?, part).map_err(|e| source.failed(e))?;
+        text = Text { cutter: text.cutter.go_on_with(lines), first_line: 1, ..text };
+    }
+    Ok(Box::new(text))
 }
 
 /// What stands before the first record: bytes and lines.

@@ -23,7 +23,7 @@ pub struct Rows(Source);
 
 enum Source {
     Files(Vec<String>),
-    /// Parts of files: a path, and the first row group and the one behind the last.
+    /// Parts of files.
     Shares(Vec<Share>),
     /// A function that returns something with a stream, and whether it may be called again.
     Stream(Arc<Py<PyAny>>, bool),
@@ -42,10 +42,10 @@ impl Rows {
         Rows(Source::Files(paths))
     }
 
-    /// Row groups of Parquet files (the first, and the one behind the last), or whole files.
+    /// Row groups of Parquet files (the first, and the one behind the last), bytes of delimited text, or whole files.
     #[staticmethod]
-    fn of_shares(shares: Vec<(String, Option<(usize, usize)>)>) -> Self {
-        let share = |(path, groups): (String, Option<(usize, usize)>)| (path, groups.map(|(start, end)| start..end));
+    fn of_shares(shares: Vec<(String, Option<(u64, u64)>)>) -> Self {
+        let share = |(path, part): (String, Option<(u64, u64)>)| (path, part.map(|(start, end)| start..end));
         Rows(Source::Shares(shares.into_iter().map(share).collect()))
     }
 
@@ -218,6 +218,13 @@ impl BatchIterator {
         };
         Ok(batch.map(columns))
     }
+}
+
+/// The shares of bytes that a file of delimited text is cut into, or `None` if it cannot be cut.
+#[pyfunction]
+pub fn byte_shares(path: &str, size: u64) -> PyResult<Option<Vec<(u64, u64)>>> {
+    let shares = deciban_data::byte_shares(path, size).map_err(raise)?;
+    Ok(shares.map(|shares| shares.into_iter().map(|part| (part.start, part.end)).collect()))
 }
 
 /// How many rows each row group of a Parquet file has.
