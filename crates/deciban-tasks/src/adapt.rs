@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::input::Input;
 use crate::numbers;
 use crate::remarks::Remark;
-use crate::scored::collect;
+use crate::scored::{Keeping, collect};
 use crate::table::{Table, number, percent};
 
 /// How shares are estimated.
@@ -138,7 +138,8 @@ fn by_labelled(
 ) -> Result<(Option<deciban::calibrate::Calibration>, Option<Scored>)> {
     let classes = model.schema().classes();
     let costs = deciban::decision::Costs::zero_one(classes);
-    let collected = collect(rows, classes, model.prior(), &costs, request.memory, |x| model.evidence(x), None)?;
+    let collected =
+        collect(rows, classes, model.prior(), &costs, Keeping::All(request.memory), |x| model.evidence(x), None)?;
     remarks.extend(crate::evaluation::unseen(rows));
     let Some(scored) = collected.rows else {
         return Err(Error::parameter("labelled", "the scores of so many rows do not fit in memory: give fewer"));

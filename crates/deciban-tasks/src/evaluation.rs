@@ -18,7 +18,7 @@ use crate::numbers;
 use crate::outside::Outside;
 use crate::predict::usual_rows;
 use crate::remarks::Remark;
-use crate::scored::{Unusual, collect};
+use crate::scored::{Collected, Keeping, Unusual, collect};
 use crate::table::{Table, count, number, percent};
 
 /// How rows are evaluated.
@@ -76,23 +76,71 @@ pub struct Target {
 pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
     let outside = Outside::new(model);
+    let collected = collect_by(model, input, &terms, Keeping::All(request.memory), &outside)?;
+    let mut evaluated = figures(model.schema(), &terms, request, collected, None)?;
+    evaluated.remarks = unseen(input).into_iter().chain(evaluated.remarks).chain(outside.remarks()).collect();
+    Ok(with_expected(evaluated, model, &terms))
+}
+
+/// What is known of a part of the rows: the rest is elsewhere. [`evaluate_parts`] evaluates all of them.
+pub fn evaluate_part(
+    model: &Model,
+    input: &impl Input,
+    application: &Application,
+    keeping: Keeping,
+) -> Result<Vec<u8>> {
+    let terms = application.to_model(model)?;
+    collect_by(model, input, &terms, keeping, &Outside::new(model))?.to_bytes()
+}
+
+/// Evaluates a model by what is known of all parts of the rows, of which `drawn` is the share whose evidence was kept.
+/// Where that is not all, figures that need all rows at once are those of the rows that were drawn, without intervals,
+/// and a remark says so.
+pub fn evaluate_parts(model: &Model, parts: &[Vec<u8>], request: &Evaluating, drawn: f64) -> Result<Evaluated> {
+    let terms = request.application.to_model(model)?;
+    let collected = merged(model, parts, &terms)?;
+    let evaluated = figures(model.schema(), &terms, request, collected, Some(drawn).filter(|drawn| *drawn < 1.0))?;
+    Ok(with_expected(evaluated, model, &terms))
+}
+
+/// What is known of several parts together, as bytes.
+pub fn merge_parts(model: &Model, parts: &[Vec<u8>], application: &Application) -> Result<Vec<u8>> {
+    merged(model, parts, &application.to_model(model)?)?.to_bytes()
+}
+
+fn merged(model: &Model, parts: &[Vec<u8>], terms: &Terms) -> Result<Collected> {
+    let mut all = Collected::new(model.schema().classes(), &terms.costs)?;
+    parts.iter().try_for_each(|part| all.merge_bytes(part))?;
+    Ok(all)
+}
+
+/// Scores rows by a model.
+fn collect_by(
+    model: &Model,
+    input: &impl Input,
+    terms: &Terms,
+    keeping: Keeping,
+    outside: &Outside,
+) -> Result<Collected> {
     let score = |batch: &Batch<'_>| {
         outside.look(batch);
         model.evidence(batch)
     };
-    let usual = terms.none_of_these.map(|_| usual_rows(model, &terms)).transpose()?;
+    let usual = terms.none_of_these.map(|_| usual_rows(model, terms)).transpose()?;
     let unusual = |batch: &Batch<'_>| match &usual {
         Some(usual) => Ok(terms.unusual(&usual.look(model, batch)?)),
         None => Ok(Vec::new()),
     };
     let unusual: Option<Unusual<'_>> = usual.is_some().then_some(&unusual);
-    let mut evaluated = evaluate_scores(input, model.schema(), &terms, request, score, unusual)?;
-    evaluated.remarks.extend(outside.remarks());
-    // What it expects is that of decisions by cost alone.
-    if is_quickly_drawn(model) && unusual.is_none() {
+    collect(input, model.schema().classes(), &terms.prior, &terms.costs, keeping, score, unusual)
+}
+
+/// With what the model itself expects, which is that of decisions by cost alone.
+fn with_expected(mut evaluated: Evaluated, model: &Model, terms: &Terms) -> Evaluated {
+    if is_quickly_drawn(model) && terms.none_of_these.is_none() {
         evaluated.expected = expected(model, &terms.prior, &terms.costs, Sampling::default()).ok();
     }
-    Ok(evaluated)
+    evaluated
 }
 
 /// Whether rows of the model can be drawn in no time: texts and hundreds of columns cannot.
@@ -110,6 +158,21 @@ pub fn evaluate_scores(
     score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
     unusual: Option<Unusual<'_>>,
 ) -> Result<Evaluated> {
+    let (classes, keeping) = (schema.classes(), Keeping::All(request.memory));
+    let collected = collect(input, classes, &terms.prior, &terms.costs, keeping, score, unusual)?;
+    let mut evaluated = figures(schema, terms, request, collected, None)?;
+    evaluated.remarks = unseen(input).into_iter().chain(evaluated.remarks).collect();
+    Ok(evaluated)
+}
+
+/// The figures of rows, of which `drawn` says the share that was kept, if not all were.
+fn figures(
+    schema: &Schema,
+    terms: &Terms,
+    request: &Evaluating,
+    collected: Collected,
+    drawn: Option<f64>,
+) -> Result<Evaluated> {
     let Terms { prior, costs, has_costs, .. } = terms;
     let classes = schema.classes();
     let positive = match (&request.positive, classes.len()) {
@@ -122,9 +185,26 @@ pub fn evaluate_scores(
         (Some(name), _) => find_class(schema, name, "positive")?,
         (None, _) => 1,
     };
-    let collected = collect(input, classes, prior, costs, request.memory, score, unusual)?;
-    let mut remarks: Vec<Remark> = unseen(input);
+    let mut remarks: Vec<Remark> = Vec::new();
+    let sums = || {
+        let cllr = ("cllr".to_string(), collected.cllr.bits());
+        collected.evaluation.figures().into_iter().chain([cllr])
+    };
     let figures = match &collected.rows {
+        Some(rows) if drawn.is_some() => {
+            let mut figures = rows.figures(classes, prior, costs, positive, None)?;
+            // Sums are those of all rows.
+            for (name, value) in sums() {
+                figures.iter_mut().filter(|figure| figure.name == name).for_each(|figure| figure.value = value);
+            }
+            remarks.push(Remark::warning(format!(
+                "minimum Cllr, AUC, equal error rates and minimum costs are those of {} rows, drawn from {}, and \
+                 intervals are left out",
+                rows.rows(),
+                collected.evaluation.rows()
+            )));
+            figures
+        }
         Some(rows) => rows.figures(classes, prior, costs, positive, request.bootstrap.as_ref())?,
         None => {
             let rows = collected.evaluation.rows();
@@ -133,9 +213,7 @@ pub fn evaluate_scores(
                  and minimum costs are left out; give §memory for more",
                 request.memory >> 20
             )));
-            let cllr = ("cllr".to_string(), collected.cllr.bits());
-            let figures = collected.evaluation.figures().into_iter().chain([cllr]);
-            figures.map(|(name, value)| Figure { name, value, interval: None }).collect()
+            sums().map(|(name, value)| Figure { name, value, interval: None }).collect()
         }
     };
     let target = (classes.len() == 2).then(|| Target {

@@ -37,7 +37,9 @@ pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
 pub use card::{Card, ColumnCard};
 pub use change::{Change, Changed};
-pub use evaluation::{Evaluated, Evaluating, Target, evaluate, evaluate_scores, unseen};
+pub use evaluation::{
+    Evaluated, Evaluating, Target, evaluate, evaluate_part, evaluate_parts, evaluate_scores, merge_parts, unseen,
+};
 pub use form::{Form, Shown, quoted};
 pub use impute::{FilledCell, Imputing, fills};
 pub use input::{Counted, Input};

@@ -19,7 +19,7 @@ use crate::output::{Destination, say};
 use crate::progress::Progress;
 use deciban_tasks::PriorChoice;
 use deciban_tasks::describe;
-use deciban_tasks::scored::{collect, labelled};
+use deciban_tasks::scored::{Keeping, collect, labelled};
 use deciban_tasks::table::number;
 
 /// Calibrate a model's evidence on labelled rows that it was not fitted on
@@ -81,7 +81,7 @@ impl Calibrate {
         let progress = Progress::watch(&mut files, "scoring");
         let costs = Costs::zero_one(classes);
         let score = |x: &Batch<'_>| model.evidence(x);
-        let collected = collect(&files, classes, model.prior(), &costs, self.memory << 20, score, None)?;
+        let collected = collect(&files, classes, model.prior(), &costs, Keeping::All(self.memory << 20), score, None)?;
         let prior = self.prior.resolve(&schema, model.prior(), model.empirical())?;
         let calibrator =
             Calibrator { method: self.method, prior: Some(prior), pseudo_count: self.pseudo_count, bounded: false };

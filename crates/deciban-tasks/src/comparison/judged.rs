@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::application::Application;
 use crate::evaluation::{Evaluated, Target};
 use crate::input::Input;
-use crate::scored::collect;
+use crate::scored::{Keeping, collect};
 use crate::table::{Table, count, number, percent};
 
 /// What the evidence of all models together may take, in bytes.
@@ -44,7 +44,15 @@ impl Judged {
         let own = application.to_model(model)?.prior;
         let prior = Prior::new(&order.iter().map(|&k| own.probabilities()[k]).collect::<Vec<_>>())?;
         let zero_one = Costs::zero_one(schema.classes());
-        let collected = collect(input, schema.classes(), &own, &zero_one, BUDGET / count, |x| model.evidence(x), None)?;
+        let collected = collect(
+            input,
+            schema.classes(),
+            &own,
+            &zero_one,
+            Keeping::All(BUDGET / count),
+            |x| model.evidence(x),
+            None,
+        )?;
         let Some(scored) = collected.rows else {
             return Err(Error::Schema("the evidence of all models and rows takes more than 1 GiB: give fewer".into()));
         };

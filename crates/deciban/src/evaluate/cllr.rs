@@ -60,8 +60,8 @@ fn cllr(points: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
 /// Cllr of any number of classes, additive over rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cllr {
-    loss: Vec<f64>,
-    weight: Vec<f64>,
+    pub(super) loss: Vec<f64>,
+    pub(super) weight: Vec<f64>,
 }
 
 impl Cllr {

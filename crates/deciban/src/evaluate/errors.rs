@@ -258,18 +258,28 @@ impl Evaluation {
 
     /// Adds the rows of another evaluation with the same classes and actions.
     pub fn merge(&mut self, other: &Evaluation) {
-        self.rows += other.rows;
-        self.weight += other.weight;
-        self.log_loss += other.log_loss;
-        self.brier += other.brier;
-        self.cost += other.cost;
-        self.undefined += other.undefined;
-        self.defined += other.defined;
-        let of_class = self.of_class.as_flattened_mut().iter_mut().zip(other.of_class.as_flattened());
-        let of_action = self.of_action.iter_mut().zip(&other.of_action);
-        let cells = self.confusion.iter_mut().zip(&other.confusion);
-        of_class.chain(of_action).chain(cells).for_each(|(a, b)| *a += b);
-        self.reliability.merge(&other.reliability);
+        self.add_sums(&other.sums());
+    }
+
+    /// All sums, one after the other.
+    pub(super) fn sums(&self) -> Vec<f64> {
+        let Evaluation { weight, log_loss, brier, cost, defined, .. } = *self;
+        let single = [self.rows as f64, weight, log_loss, brier, cost, self.undefined as f64, defined];
+        [&single[..], self.of_class.as_flattened(), &self.of_action, &self.confusion, self.reliability.sums()].concat()
+    }
+
+    /// Adds [`sums`](Evaluation::sums) of rows of the same classes and actions.
+    pub(super) fn add_sums(&mut self, sums: &[f64]) {
+        let mut next = sums.iter();
+        let mut take = || next.next().copied().unwrap_or(0.0);
+        self.rows += take() as usize;
+        for sum in [&mut self.weight, &mut self.log_loss, &mut self.brier, &mut self.cost] {
+            *sum += take();
+        }
+        self.undefined += take() as usize;
+        self.defined += take();
+        let of_class = self.of_class.as_flattened_mut().iter_mut().chain(&mut self.of_action);
+        of_class.chain(&mut self.confusion).chain(self.reliability.sums_mut()).for_each(|sum| *sum += take());
     }
 
     /// The number of rows.

@@ -17,6 +17,7 @@ mod errors;
 mod resample;
 mod paired;
 mod scored;
+mod stored;
 mod versus;
 
 pub use cllr::Cllr;

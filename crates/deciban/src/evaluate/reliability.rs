@@ -67,6 +67,15 @@ impl Reliability {
         sums[2] += if happened { weight } else { 0.0 };
     }
 
+    /// All sums, one after the other.
+    pub(super) fn sums(&self) -> &[f64] {
+        self.bins.as_flattened()
+    }
+
+    pub(super) fn sums_mut(&mut self) -> &mut [f64] {
+        self.bins.as_flattened_mut()
+    }
+
     /// Adds the rows of another with as many bins.
     pub fn merge(&mut self, other: &Reliability) {
         self.bins.iter_mut().flatten().zip(other.bins.iter().flatten()).for_each(|(a, b)| *a += b);
