@@ -2,6 +2,7 @@
 
     python benches/scale.py duckdb            20 million rows x 20 columns out of DuckDB: time and memory
     python benches/scale.py spark [ROWS]      the same in Parquet, on local[2]: deciban and MLlib in one run
+    python benches/scale.py data ROWS FILE, gaussian ROWS FILE, logistic ROWS FILE      the parts of it, one by one
 
 Prints times and ratios. The rows are generated: two classes of Gaussian-like columns.
 """
@@ -63,63 +64,87 @@ def best(what, run, repeats=2):
 
 def spark(rows):
     with tempfile.TemporaryDirectory() as folder:
-        beside_mllib(os.path.join(folder, "rows.parquet"), rows)
+        path = os.path.join(folder, "rows.parquet")
+        data(rows, path)
+        gaussian(rows, path)
+        logistic(rows, path)
 
 
-def beside_mllib(path, rows):
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+def data(rows, path):
     import duckdb
-    from pyspark.ml.classification import LogisticRegression, NaiveBayes
-    from pyspark.ml.feature import VectorAssembler
-    from pyspark.sql import SparkSession
-
-    import deciban
-    from deciban.spark import Classifier
 
     duckdb.sql("SET threads=2")
     duckdb.sql(query(rows)).write_parquet(path, row_group_size=1 << 18)
     print(f"{rows} rows, {os.path.getsize(path) / 1e6:.0f} MB of Parquet", flush=True)
+
+
+NAMES = [f"x{j}" for j in range(COLUMNS)]
+
+
+def vectors(rows):
+    from pyspark.ml.feature import VectorAssembler
+
+    return VectorAssembler(inputCols=NAMES, outputCol="features").transform(rows).select("features", "y")
+
+
+def learner(model, **options):
+    from deciban.spark import Classifier
+
+    return Classifier(model, labelCol="y", **options)
+
+
+def opened(path):
+    """A frame of the file. A fit on few rows comes first: what starts and compiles code is not what is compared."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g")
     builder = builder.config("spark.ui.enabled", False).config("spark.ui.showConsoleProgress", False)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     frame = session.read.parquet(path)
-    names = [f"x{j}" for j in range(COLUMNS)]
+    learner("gaussian", covariance="diagonal").fit(frame.limit(20000))
+    return frame
 
-    def vectors(rows):
-        return VectorAssembler(inputCols=names, outputCol="features").transform(rows).select("features", "y")
 
-    def learner(model, **options):
-        return Classifier(model, labelCol="y", **options)
+def gaussian(rows, path):
+    from pyspark.ml.classification import NaiveBayes
 
-    def gaussian(source):
+    import deciban
+
+    frame = opened(path)
+    NaiveBayes(modelType="gaussian", labelCol="y").fit(vectors(frame.limit(20000)))
+
+    def fit(source):
         return learner("gaussian", covariance="diagonal", source=source).fit(frame)
 
-    # All of them once on few rows: what starts and compiles code is not what is compared.
-    few = frame.limit(20000)
-    learner("gaussian", covariance="diagonal").fit(few)
-    NaiveBayes(modelType="gaussian", labelCol="y").fit(vectors(few))
-    LogisticRegression(labelCol="y", maxIter=3).fit(vectors(few))
-
-    files, by_files = best("deciban, tasks read files (b)", lambda: gaussian("auto"))
-    _, by_frame = best("deciban, any frame (a)", lambda: gaussian("frame"))
+    files, by_files = best("deciban, tasks read files (b)", lambda: fit("auto"))
+    _, by_frame = best("deciban, any frame (a)", lambda: fit("frame"))
     _, mllib = best("MLlib NaiveBayes (gaussian)", lambda: NaiveBayes(modelType="gaussian", labelCol="y").fit(vectors(frame)))
     best("deciban fit on the same file, one process", lambda: deciban.Classifier("gaussian", covariance="diagonal").fit(path, "y"))
     passes = files.cluster.passes
     print(f"{passes} passes of {len(files.cluster.shares)} tasks; bytes to each task {files.cluster.sent / passes:.0f}, back from all {files.cluster.received / passes:.0f}")
     print(f"Gaussian: MLlib / files = {mllib / by_files:.2f}, MLlib / frame = {mllib / by_frame:.2f}", flush=True)
 
-    logistic, own = timed("deciban logistic (b)", lambda: learner("logistic", weight_decay=0).fit(frame))
+
+def logistic(rows, path):
+    from pyspark.ml.classification import LogisticRegression
+
+    import deciban
+
+    frame = opened(path)
+    LogisticRegression(labelCol="y", maxIter=3).fit(vectors(frame.limit(20000)))
+    fitted, own = timed("deciban logistic (b)", lambda: learner("logistic", weight_decay=0).fit(frame))
     theirs, mllib = timed("MLlib LogisticRegression", lambda: LogisticRegression(labelCol="y", maxIter=100, tol=1e-6).fit(vectors(frame)))
     timed("deciban logistic on the same file, one process", lambda: deciban.Classifier("logistic", weight_decay=0).fit(path, "y"))
-    loss = logistic.classifier.evaluate(path, "y")["log_loss"]
-    print(f"logistic: MLlib / files = {mllib / own:.2f} with {logistic.cluster.passes} passes")
+    loss = fitted.classifier.evaluate(path, "y")["log_loss"]
+    print(f"logistic: MLlib / files = {mllib / own:.2f} with {fitted.cluster.passes} passes")
     print(f"mean log loss: deciban {loss:.12f}, MLlib {theirs.summary.objectiveHistory[-1]:.12f}")
-    session.stop()
 
 
 if __name__ == "__main__":
     which = sys.argv[1] if len(sys.argv) > 1 else "duckdb"
     rows = int(float(sys.argv[2])) if len(sys.argv) > 2 else 20_000_000
-    {"duckdb": stream, "spark": spark}[which](rows)
+    parts = {"duckdb": stream, "spark": spark, "data": data, "gaussian": gaussian, "logistic": logistic}
+    parts[which](rows, *sys.argv[3:])

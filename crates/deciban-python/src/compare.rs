@@ -14,6 +14,9 @@ use pyo3::prelude::*;
 use crate::ask::parsed;
 use crate::errors::raise;
 use crate::model::{Model, told};
+use crate::remote;
+use crate::rows::Rows as Stream;
+use crate::stream::{self, Columns};
 use crate::table::Table;
 use crate::work;
 
@@ -21,6 +24,8 @@ use crate::work;
 enum Rows {
     Table(Py<Table>, Box<Schema>),
     Files(Box<Files>),
+    /// On other machines.
+    Elsewhere,
 }
 
 /// Models that were cross-validated on the same rows.
@@ -99,6 +104,23 @@ impl Comparison {
         Ok(Comparison { compared, rows: Rows::Files(Box::new(files)) })
     }
 
+    /// Compares by rows on other machines, of which `first` are some of the first. `ask` puts questions to these machines.
+    #[staticmethod]
+    fn of_remote(
+        py: Python<'_>,
+        ask: &Bound<'_, PyAny>,
+        first: &Stream,
+        table: PyRef<'_, Table>,
+        columns: Columns,
+        how: How,
+    ) -> PyResult<Self> {
+        let (request, options) = (request(how)?, stream::options(&table, columns)?);
+        let compared = remote::run(py, ask, |asker| {
+            remote::with_rows(&first.open(options, &Arc::default())?, asker, |rows| compare(&request, rows))
+        })?;
+        Ok(Comparison { compared, rows: Rows::Elsewhere })
+    }
+
     /// The model of this name, or the best, learned from all rows.
     #[pyo3(signature = (name=None, n_jobs=None, report=None))]
     fn refit(
@@ -121,6 +143,9 @@ impl Comparison {
                 files.watched_by(Arc::clone(watch));
                 compared.learn(name, &**files)
             })?,
+            Rows::Elsewhere => {
+                return Err(PyValueError::new_err("the rows are on other machines: fit the model there"));
+            }
         };
         Ok(Model::plain(model))
     }

@@ -47,15 +47,18 @@ mod _core {
     #[pymodule_export]
     use super::model::{Model, models};
     #[pymodule_export]
-    use super::remote::{merge_states, observe, survey};
+    use super::remote::{merge_states, observe, observe_first, survey};
     #[pymodule_export]
-    use super::rows::{BatchIterator, Rows, row_groups};
+    use super::rows::{BatchIterator, Rows, byte_shares, row_groups};
     #[pymodule_export]
     use super::score::Scorer;
     #[pymodule_export]
     use super::statistics::Statistics;
     #[pymodule_export]
-    use super::stream::{collect_remote, collect_rows, evaluate_rows, fit_remote, fit_rows};
+    use super::stream::{
+        collect_remote, collect_rows, evaluate_part, evaluate_parts, evaluate_rows, fit_remote, fit_rows,
+        merge_evaluated,
+    };
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

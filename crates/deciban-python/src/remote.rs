@@ -30,8 +30,9 @@ pub enum Question {
     Names(Schema),
     /// From now on rows are read with these columns, levels and classes.
     Schema(Schema),
-    /// A pass, with the size of its statistic, and whether it wants hashes.
-    Pass { bytes: Vec<u8>, size: usize, hashes: bool },
+    /// A pass, with the size of its statistic, and whether it wants hashes; the first one finds classes, too. Some look
+    /// at labels alone.
+    Pass { bytes: Vec<u8>, size: usize, hashes: bool, labels: bool, first: bool },
 }
 
 /// How long the end of the work, and a Ctrl-C, wait at most until they are seen.
@@ -41,6 +42,8 @@ const PATIENCE: Duration = Duration::from_millis(5);
 pub enum Answer {
     Names(Vec<String>),
     State(Vec<u8>),
+    /// New classes, or the statistic of the first pass.
+    First(Vec<String>, Vec<u8>),
     Noted,
 }
 
@@ -70,8 +73,9 @@ impl Asker {
 }
 
 /// Runs `work`, whose questions `ask` answers on this thread: `ask("names", schema)` gives a list of schemas,
-/// `ask("schema", schema)` takes note of the one that all rows are read with, and `ask("pass", bytes, size, hashes)`
-/// gives the merged state. An error of `ask` is the error of the work.
+/// `ask("schema", schema)` takes note of the one that all rows are read with, `ask("pass", bytes, size, hashes, labels)`
+/// gives the merged state, and `ask("first", ...)` schemas with new classes and, if there are none, the merged state;
+/// `labels` says that a pass looks at labels alone. An error of `ask` is the error of the work.
 pub fn run<T: Send>(
     py: Python<'_>,
     ask: &Bound<'_, PyAny>,
@@ -124,9 +128,13 @@ fn put(ask: &Bound<'_, PyAny>, question: Question) -> PyResult<Answer> {
             ask.call1(("schema", written(&schema)?))?;
             Ok(Answer::Noted)
         }
-        Question::Pass { bytes, size, hashes } => {
+        Question::Pass { bytes, size, hashes, labels, first } => {
             let bytes = PyBytes::new(ask.py(), &bytes);
-            ask.call1(("pass", bytes, size, hashes))?.extract().map(Answer::State)
+            let answer = ask.call1((if first { "first" } else { "pass" }, bytes, size, hashes, labels))?;
+            match first {
+                true => answer.extract().map(|(names, state)| Answer::First(names, state)),
+                false => answer.extract().map(Answer::State),
+            }
         }
     }
 }
@@ -142,11 +150,35 @@ pub struct Remote<'a> {
     profiles: Vec<Profile>,
     dates: Vec<Option<Dates>>,
     oddities: Vec<Oddity>,
+    /// Whether the classes are known to be all, and those that the first pass has found beside them.
+    classes: Mutex<Classes>,
+}
+
+/// What is known of the classes.
+enum Classes {
+    /// All of them.
+    Known,
+    /// Those of the first rows: the first pass will tell.
+    Guessed,
+    /// The first pass has found more.
+    More(Vec<Schema>),
+}
+
+/// Does work with rows on other machines. Where nothing but the target has names, its classes are taken to be those of
+/// the first rows, and the first pass of the work finds out: one sweep for both. If there are more, the work begins again.
+pub fn with_rows<T>(first: &Files, asker: &Asker, mut work: impl FnMut(&mut Remote<'_>) -> Result<T>) -> Result<T> {
+    let mut rows = Remote::new(first, asker, Vec::new())?;
+    let done = work(&mut rows);
+    match rows.classes.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        Classes::More(more) => work(&mut Remote::new(first, asker, more)?),
+        _ => done,
+    }
 }
 
 impl<'a> Remote<'a> {
-    /// Looks at the first rows, and asks all machines for the names of classes, levels and words.
-    pub fn new(first: &Files, asker: &'a Asker) -> Result<Self> {
+    /// Looks at the first rows. Where `found` says nothing of all rows, asks all machines for the names of classes, levels
+    /// and words, or guesses the classes.
+    fn new(first: &Files, asker: &'a Asker, mut found: Vec<Schema>) -> Result<Self> {
         let profiles = first.profiles()?;
         let own = first.schema()?;
         let has_names = |column: &&Column| match column.kind {
@@ -155,26 +187,46 @@ impl<'a> Remote<'a> {
             _ => false,
         };
         let bare = |column: &Column| Column { levels: Vec::new(), ..column.clone() };
-        let columns = own.columns().iter().filter(has_names).map(bare).collect();
+        let columns: Vec<Column> = own.columns().iter().filter(has_names).map(bare).collect();
+        let is_guess = columns.is_empty() && found.is_empty();
         let asked = Schema::new(columns, own.target(), Vec::new())?.with_reading(own.reading().cloned());
         let asked = asked.with_spelling(own.spelling().clone())?;
-        let Answer::Names(parts) = asker.ask(Question::Names(asked))? else { return Err(Error::Interrupted) };
-        let parts = parts.iter().map(|part| parsed(part)).collect::<Result<Vec<Schema>>>()?;
-        let names = joined(&parts, first.vocabulary())?;
+        if is_guess {
+            first.collect(&labels())?;
+            found = vec![asked.with_classes(first.schema()?.classes().to_vec())?];
+        } else if found.is_empty() {
+            let Answer::Names(parts) = asker.ask(Question::Names(asked))? else { return Err(Error::Interrupted) };
+            found = parts.iter().map(|part| parsed(part)).collect::<Result<Vec<Schema>>>()?;
+        }
+        let names = joined(&found, first.vocabulary())?;
         if names.classes().is_empty() {
             return Err(Error::Classes(format!("no row has a class in the column `{}`", own.target())));
         }
         let schema = first.schema_with(&names)?;
         asker.ask(Question::Schema(schema.clone()))?;
-        Ok(Remote { asker, schema, profiles, dates: first.dates(), oddities: first.oddities().to_vec() })
+        let classes = Mutex::new(if is_guess { Classes::Guessed } else { Classes::Known });
+        Ok(Remote { asker, schema, profiles, dates: first.dates(), oddities: first.oddities().to_vec(), classes })
     }
 }
 
 impl Engine for Remote<'_> {
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         let (bytes, size, hashes) = (pass_to_bytes(pass)?, pass.statistic_size(), pass.needs_hashes());
-        let Answer::State(state) = self.asker.ask(Question::Pass { bytes, size, hashes })? else {
-            return Err(Error::Interrupted);
+        let labels = bytes == pass_to_bytes(&labels())?;
+        let mut classes = self.classes.lock().unwrap_or_else(|e| e.into_inner());
+        let first = matches!(*classes, Classes::Guessed);
+        let state = match self.asker.ask(Question::Pass { bytes, size, hashes, labels, first })? {
+            Answer::State(state) => state,
+            Answer::First(more, state) if more.is_empty() => {
+                *classes = Classes::Known;
+                state
+            }
+            Answer::First(more, _) => {
+                let more = more.iter().map(|part| parsed(part)).collect::<Result<Vec<Schema>>>()?;
+                *classes = Classes::More(more);
+                return Err(Error::Interrupted);
+            }
+            _ => return Err(Error::Interrupted),
         };
         let mut whole = pass.accumulator();
         whole.merge(&state)?;
@@ -216,6 +268,11 @@ impl Input for Remote<'_> {
     }
 }
 
+/// The pass that looks at labels alone.
+fn labels() -> Summarise {
+    Summarise { blocks: Vec::new(), folds: 1, seed: 0 }
+}
+
 fn parsed(schema: &str) -> Result<Schema> {
     serde_json::from_str(schema).map_err(|e| Error::Schema(e.to_string()))
 }
@@ -235,7 +292,7 @@ pub fn survey(py: Python<'_>, rows: &Rows, schema: &str) -> PyResult<(String, u6
     let schema = parsed(schema).map_err(raise)?;
     work::run(py, Some(1), |_| {
         let files = rows.open_as(&schema, options(&schema, None), true)?;
-        files.collect(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?;
+        files.collect(&labels())?;
         let found = serde_json::to_string(&files.schema()?).map_err(|e| Error::Schema(e.to_string()))?;
         Ok((found, files.rows().unwrap_or(0)))
     })
@@ -263,6 +320,34 @@ pub fn observe<'py>(
         Ok((state, files.rows().unwrap_or(0)))
     })?;
     Ok((PyBytes::new(py, &state), count))
+}
+
+/// The same for the first pass, where classes may be new: then they come back, as a schema without columns, instead of
+/// the state.
+#[pyfunction]
+pub fn observe_first<'py>(
+    py: Python<'py>,
+    rows: &Rows,
+    schema: &str,
+    weight: Option<String>,
+    task: Vec<u8>,
+    size: usize,
+    hashes: bool,
+) -> PyResult<(Bound<'py, PyBytes>, u64, String)> {
+    let schema = parsed(schema).map_err(raise)?;
+    let (state, count, names) = work::run(py, Some(1), |_| {
+        let files = rows.open_as(&schema, options(&schema, weight), true)?;
+        let state = files.state(&Carried::new(task, size, hashes)?);
+        let found = files.schema()?.classes().to_vec();
+        // What a pass makes of a class that it does not expect does not matter.
+        if found.len() > schema.classes().len() {
+            let names = Schema::new(Vec::new(), schema.target(), found)?;
+            let names = serde_json::to_string(&names).map_err(|e| Error::Schema(e.to_string()))?;
+            return Ok((Vec::new(), files.rows().unwrap_or(0), names));
+        }
+        Ok((state?, files.rows().unwrap_or(0), String::new()))
+    })?;
+    Ok((PyBytes::new(py, &state), count, names))
 }
 
 /// Merges what a pass left of several parts, in their order.

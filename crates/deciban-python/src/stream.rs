@@ -6,9 +6,11 @@ use deciban::calibrate::Method;
 use deciban::engine::Watch;
 use deciban::evaluate::{Bootstrap, Interval};
 use deciban_data::{Options, Target};
-use deciban_tasks::{Evaluating, Learning};
+use deciban_tasks::scored::Keeping;
+use deciban_tasks::{Evaluated, Evaluating, Learning};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::ask::{Figured, parsed};
 use crate::model::{Model, learned, learning, parse, told};
@@ -22,7 +24,7 @@ use crate::work;
 type What = (String, String, Option<String>);
 
 /// The columns of a stream: the target, pairs of a column and its kind, and the column of weights.
-type Columns = (String, Vec<(String, String)>, Option<String>);
+pub type Columns = (String, Vec<(String, String)>, Option<String>);
 
 fn request((name, options, calibrate): What) -> PyResult<Learning> {
     let calibrate = calibrate.as_deref().map(calibration).transpose()?;
@@ -38,7 +40,7 @@ pub fn calibration(name: &str) -> PyResult<Method> {
 }
 
 /// How the stream is read: cells and texts as `table` reads them. Rows may lack a label.
-fn options(table: &Table, (target, kinds, weight): Columns) -> PyResult<Options> {
+pub fn options(table: &Table, (target, kinds, weight): Columns) -> PyResult<Options> {
     Ok(Options { unlabelled: true, ..table.file_options(&target, kinds, weight, None)? })
 }
 
@@ -104,10 +106,76 @@ pub fn evaluate_rows(
     work::run_watched(py, n_jobs, None, |watch: &Arc<Watch>| {
         let mut files = rows.open_as(model.schema(), options, false)?;
         files.watched_by(watch.clone());
-        let found = deciban_tasks::evaluate(model.inner(), &files, &request)?;
-        let (json, text) = (found.json().to_string(), found.text());
-        let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
-        Ok((found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
+        Ok(figured(deciban_tasks::evaluate(model.inner(), &files, &request)?))
+    })
+}
+
+/// Figures by name, the same as JSON, and as text.
+fn figured(found: Evaluated) -> (Vec<Figured>, String, String) {
+    let (json, text) = (found.json().to_string(), found.text());
+    let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
+    (found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text)
+}
+
+/// On an executor: what is known of a part of labelled rows, and how many they are. The evidence of a share of them is
+/// kept, drawn with the seed.
+#[pyfunction]
+#[pyo3(signature = (model, rows, target, application, weight, share, seed))]
+#[allow(clippy::too_many_arguments)]
+pub fn evaluate_part<'py>(
+    py: Python<'py>,
+    model: &Model,
+    rows: &Rows,
+    target: String,
+    application: &str,
+    weight: Option<String>,
+    share: f64,
+    seed: u64,
+) -> PyResult<(Bound<'py, PyBytes>, u64)> {
+    let application = parsed(application)?;
+    let options = Options { target: Target::Column(target), weight, unlabelled: true, ..Options::default() };
+    let (bytes, count) = work::run(py, Some(1), |_| {
+        let files = rows.open_as(model.schema(), options, false)?;
+        let keeping = Keeping::Drawn { share, seed };
+        let bytes = deciban_tasks::evaluate_part(model.inner(), &files, &application, keeping)?;
+        Ok((bytes, files.rows().unwrap_or(0)))
+    })?;
+    Ok((PyBytes::new(py, &bytes), count))
+}
+
+/// What is known of several parts together, in their order.
+#[pyfunction]
+pub fn merge_evaluated<'py>(
+    py: Python<'py>,
+    model: &Model,
+    application: &str,
+    parts: Vec<Vec<u8>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let application = parsed(application)?;
+    let bytes = work::run(py, Some(1), |_| deciban_tasks::merge_parts(model.inner(), &parts, &application))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// All figures of what is known of all parts, as [`evaluate_rows`] has them, and remarks. `share` is that of the rows
+/// whose evidence was kept.
+#[pyfunction]
+#[pyo3(signature = (model, parts, application, share, positive=None, bootstrap=None))]
+#[allow(clippy::type_complexity)]
+pub fn evaluate_parts(
+    py: Python<'_>,
+    model: &Model,
+    parts: Vec<Vec<u8>>,
+    application: &str,
+    share: f64,
+    positive: Option<String>,
+    bootstrap: Option<(usize, f64, u64)>,
+) -> PyResult<((Vec<Figured>, String, String), Vec<(bool, String)>)> {
+    let bootstrap = bootstrap.map(|(resamples, confidence, seed)| Bootstrap { resamples, confidence, seed });
+    let request = Evaluating { application: parsed(application)?, positive, bootstrap, ..Evaluating::default() };
+    work::run(py, None, |_| {
+        let mut found = deciban_tasks::evaluate_parts(model.inner(), &parts, &request, share)?;
+        let remarks = told(std::mem::take(&mut found.remarks));
+        Ok((figured(found), remarks))
     })
 }
 
@@ -123,8 +191,8 @@ pub fn fit_remote(
 ) -> PyResult<Model> {
     let (request, options) = (Learning { sort_classes: false, ..request(what)? }, options(&table, columns)?);
     remote::run(py, ask, |asker| {
-        let mut rows = Remote::new(&first.open(options, &Arc::default())?, asker)?;
-        Ok(learned(deciban_tasks::learn(&request, &mut rows)?, &request))
+        let learn = |rows: &mut Remote<'_>| Ok(learned(deciban_tasks::learn(&request, rows)?, &request));
+        remote::with_rows(&first.open(options, &Arc::default())?, asker, learn)
     })
 }
 
@@ -141,8 +209,10 @@ pub fn collect_remote(
 ) -> PyResult<(Statistics, Vec<(bool, String)>)> {
     let (request, options) = (Learning { sort_classes: false, ..request(what)? }, options(&table, columns)?);
     remote::run(py, ask, |asker| {
-        let mut rows = Remote::new(&first.open(options, &Arc::default())?, asker)?;
-        let (statistics, remarks) = request.statistics(&mut rows)?;
-        Ok((Statistics::new(statistics), told(remarks)))
+        let collect = |rows: &mut Remote<'_>| {
+            let (statistics, remarks) = request.statistics(rows)?;
+            Ok((Statistics::new(statistics), told(remarks)))
+        };
+        remote::with_rows(&first.open(options, &Arc::default())?, asker, collect)
     })
 }

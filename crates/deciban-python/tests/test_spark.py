@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
@@ -28,7 +29,7 @@ from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 import deciban  # noqa: E402
-from deciban.spark import Classifier, ClassifierModel, _files, _passes  # noqa: E402
+from deciban.spark import Classifier, ClassifierModel, _files, _passes, compare  # noqa: E402
 from pages import PROJECT, run_page  # noqa: E402
 from sorted_rows import TABLE  # noqa: E402
 
@@ -104,12 +105,7 @@ def test_the_model_of_one_machine(frame, name):
     found = fitted(frame.repartition(3), options)
     assert found.classes_.tolist() == ["a", "b", "c"]
     few = TABLE.slice(0, 300)
-    # Expectation-maximisation begins with rows of its choice, which depend on their order.
-    if name != "mixture":
-        assert_allclose(found.evidence(few), expected.evidence(few), rtol=1e-9, atol=1e-9)
-    else:
-        again = fitted(frame.coalesce(1), options)
-        assert_allclose(again.evidence(few), expected.evidence(few), rtol=1e-9, atol=1e-9)
+    assert_allclose(found.evidence(few), expected.evidence(few), rtol=1e-9, atol=1e-9)
 
 
 def test_the_same_bits_for_the_same_partitions(parts, monkeypatch):
@@ -149,12 +145,48 @@ def test_transform_and_pipelines(spark, frame, tmp_path):
         assert_allclose(np.array(rows["evidence"].to_pylist()), own.evidence(TABLE), rtol=1e-12)
     learner.save(str(tmp_path / "learner"))
     assert Classifier.load(str(tmp_path / "learner")).getOrDefault("options") == learner.getOrDefault("options")
-    judged = model.stages[0].evaluate(frame)
-    assert_allclose(judged["log_loss"], model.stages[0].classifier.evaluate(TABLE, "y")["log_loss"], rtol=1e-9)
+    judged = model.stages[0].evaluate(frame.repartition(3))
+    expected = model.stages[0].classifier.evaluate(TABLE, "y")
+    assert judged.figures == pytest.approx(expected.figures, rel=1e-9)
+    with pytest.warns(deciban._classifier.RemarkWarning, match="are those of .* rows, drawn from 3000"):
+        few = model.stages[0].evaluate(frame, memory=36_000)
+    assert few["log_loss"] == pytest.approx(expected["log_loss"], rel=1e-9)
+    assert few["min_cllr"] == pytest.approx(expected["min_cllr"], rel=0.3)
+    assert few["min_cllr"] != pytest.approx(expected["min_cllr"], rel=1e-6)
     clash = ClassifierModel(model.stages[0].classifier)
     clash._put({"predictionCol": "a"})
     with pytest.raises(ValueError, match="has a column 'a' already"):
         clash.transform(frame)
+
+
+def test_comparisons_and_calibration(spark, parquet, monkeypatch):
+    """Folds are those of one machine where the rows are in the same order, here in three shares of a file."""
+    monkeypatch.setattr(_files, "SHARE", 1000)
+    scan = spark.read.parquet(parquet)
+    options = dict(models=["gaussian"], folds=3, effort="quick")
+    expected = deciban.compare(TABLE.drop_columns(["job", "mail", "w"]), target="y", **options)
+    found = compare(scan, "y", ignore=["job", "mail", "w"], **options)
+    assert {line["model"] for line in found.lines} == {line["model"] for line in expected.lines}
+    for line in expected.lines:
+        for figure in ("log_loss", "error_rate", "brier"):
+            assert found[line["model"]][figure] == pytest.approx(line[figure], rel=1e-9), line["model"]
+    own = expected.refit("gaussian --covariance tied").evidence(TABLE)
+    assert_allclose(found.refit("gaussian --covariance tied").classifier.evidence(TABLE), own, rtol=1e-9)
+    calibrated = dict(model="gaussian", calibrate="logistic", ignore=["job", "mail", "w"])
+    own = deciban.Classifier(**calibrated).fit(TABLE, "y").evidence(TABLE)
+    assert_allclose(fitted(scan, calibrated).evidence(TABLE), own, rtol=1e-9, atol=1e-9)
+
+
+def test_text_is_shared_by_bytes(spark, tmp_path, monkeypatch):
+    path = str(tmp_path / "rows.csv")
+    pa.csv.write_csv(TABLE.drop_columns(["mail"]), path)
+    scan = spark.read.csv(path, header=True, inferSchema=True)
+    assert not _files.is_scan(scan)
+    monkeypatch.setattr(_files, "BYTES", 50_000)
+    assert len(_files.shares(scan, True)) > 2
+    options = dict(model="naive-bayes", ignore=["w"])
+    expected = deciban.Classifier(**options).fit(TABLE.drop_columns(["mail"]), "y").evidence(TABLE)
+    assert_allclose(fitted(scan, options, source="files").evidence(TABLE), expected, rtol=1e-9)
 
 
 def test_odd_frames(spark, frame):
@@ -172,6 +204,10 @@ def test_odd_frames(spark, frame):
     rows = model.transform(arrays).toArrow()
     assert rows.column_names == ["y", "x", "prediction", "probability"]
     assert_allclose(np.array(rows["probability"].to_pylist()), by_array, rtol=1e-9)
+    longer = arrays.withColumn("x", F.when(F.col("x")[0] < 0, F.array(F.lit(1.0))).otherwise(F.col("x")))
+    for job in (lambda: Classifier("gaussian", labelCol="y").fit(longer), lambda: model.transform(longer).collect()):
+        with pytest.raises(Exception, match="an array has not [12] numbers, but [12]"):
+            job()
     with pytest.raises(ValueError, match="no column 'z'"):
         Classifier("gaussian", labelCol="z").fit(frame)
     with pytest.raises(ValueError, match="no rows"):
@@ -191,7 +227,7 @@ def test_a_lineage_that_is_not_deterministic(frame, tmp_path):
     shaky = frame.coalesce(1).mapInArrow(fewer, frame.schema)
     # The error names both numbers of rows, and says what to do.
     with pytest.raises(RuntimeError, match=r"gives other rows in each pass: 29\d\d the first time, and 29\d\d now.*cache"):
-        fitted(shaky, MODELS["full"])
+        fitted(shaky, MODELS["logistic"])
 
 
 def executors(spark):

@@ -20,7 +20,7 @@ pub trait Engine {
     /// whose rows are spread over machines has no such order, and refuses.
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         let _ = visit;
-        Err(Error::Schema("rows on several machines cannot be visited one after the other: take another solver".into()))
+        Err(Error::Schema("rows on several machines cannot be visited one after the other: take another solver, or a sample of the rows to calibrate by".into()))
     }
 
     /// An error if work is to end: asked between chunks of rows by learners that take long over a sweep.

@@ -20,7 +20,7 @@ from pyspark.ml.util import (
 )
 
 from .. import _classifier, _core, _stream
-from . import _files, _frames
+from . import _evaluate, _frames
 from ._passes import Cluster
 
 
@@ -70,8 +70,8 @@ class Classifier(Estimator, _Columns, DefaultParamsReadable, DefaultParamsWritab
     evidenceCol : str, optional
         An array with log p(x | class) of each class, in nats.
     source : {"auto", "frame", "files"}, default "auto"
-        Who reads the rows. "files" has executors read the Parquet or CSV files of the frame with deciban's own reader;
-        they must see the paths. "frame" takes any frame. "auto" takes "files" where the frame is nothing but a scan of
+        Who reads the rows. "files" has executors read the Parquet or CSV files of the frame with deciban's own reader,
+        each a share of row groups or bytes; they must see the paths. "frame" takes any frame. "auto" takes "files" where the frame is nothing but a scan of
         Parquet files in a file system that the driver sees.
     **options
         Options of `deciban.Classifier`, such as ``covariance="tied"`` or ``ignore=["id"]``.
@@ -116,10 +116,7 @@ class Classifier(Estimator, _Columns, DefaultParamsReadable, DefaultParamsWritab
     def _fit(self, dataset):
         classifier, label, weight = self._classifier(), self._get("labelCol"), self._get("weightCol")
         _frames.check(dataset, [label, *([weight] if weight else [])])
-        frame, shares = _frames.flat(dataset), None
-        if self._get("source") != "frame" and frame is dataset:
-            shares = _files.shares(dataset, self._get("source") == "files")
-        cluster = Cluster(frame, label, weight, shares)
+        cluster = Cluster.of(dataset, label, weight, self._get("source"))
         columns = _stream.columns_of(classifier, label, weight)
         model = _core.fit_remote(
             cluster.ask, cluster.first(), _stream.reading(classifier), columns, _stream.learner(classifier)
@@ -158,15 +155,19 @@ class ClassifierModel(Model, _Columns, MLReadable, MLWritable):
         names = [self._get(name) for name in ("predictionCol", "probabilityCol", "evidenceCol")]
         return _frames.scored(dataset, self.classifier, *names)
 
-    def evaluate(self, dataset, **options):
+    def evaluate(self, dataset, memory=128 << 20, **options):
         """All figures of labelled rows, as `deciban.Classifier.evaluate` has them.
 
-        The rows pass through the driver, in bounded memory: give it a sample of very large frames.
+        Executors score their own rows, and send sums back. Figures that need all rows at once, such as AUC and minimum
+        Cllr, need their evidence, too: up to `memory` bytes of it. Of more rows, so many are drawn, and a warning says
+        so.
 
         Parameters
         ----------
         dataset : DataFrame
-            Labelled rows.
+            Labelled rows. Those without a label are left out.
+        memory : int, default 128 MiB
+            Bytes of evidence that executors send to the driver.
         **options
             Those of `deciban.Classifier.evaluate`, such as ``prior=`` and ``costs=``.
 
@@ -176,11 +177,8 @@ class ClassifierModel(Model, _Columns, MLReadable, MLWritable):
             Figures by name.
         """
         label, weight = self._get("labelCol"), self._get("weightCol")
-        columns = [name for name, _ in self.classifier._model.columns]
-        columns += [label, *([weight] if weight else [])]
-        rows = _frames.flat(dataset).select([f"`{name}`" for name in columns]).where(f"`{label}` is not null")
-        batches = _frames.batches(rows)
-        return self.classifier.evaluate(batches, label, sample_weight=weight, **options)
+        _frames.check(dataset, [label, *([weight] if weight else [])])
+        return _evaluate.evaluated(self.classifier, dataset, label, weight, memory, **options)
 
     def write(self):
         """How `save` writes it: parameters, and the model file in a table of one row."""

@@ -1,4 +1,4 @@
-"""Frames that are nothing but a scan of Parquet files: tasks read them with deciban's own reader."""
+"""Frames that are nothing but a scan of files: tasks read them with deciban's own reader."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from urllib.parse import unquote, urlparse
 
 from .. import _core
 
-#: Rows of a share, about: enough that a task is worth its start.
+#: Rows of a share of Parquet files, about: enough that a task is worth its start.
 SHARE = 1 << 20
+
+#: Bytes of a share of delimited text.
+BYTES = 64 << 20
 
 
 def paths(frame) -> list[str] | None:
@@ -25,7 +28,11 @@ def paths(frame) -> list[str] | None:
 
 
 def is_scan(frame) -> bool:
-    """Whether the frame is a plain scan of Parquet files: no filter, no other column, no partition in the path."""
+    """Whether the frame is a plain scan of Parquet files: no filter, no other column, no partition in the path.
+
+    A scan of CSV files is not taken for one: Spark and deciban read text by rules of their own (what is missing, what
+    escapes a quote, what is a date), and the same frame must have the same rows whoever reads it.
+    """
     plan = getattr(frame, "_plan", None)
     if plan is not None:  # Spark Connect
         return type(plan).__name__ == "DataSource" and (getattr(plan, "_format", None) or "").lower() == "parquet"
@@ -34,7 +41,7 @@ def is_scan(frame) -> bool:
 
 
 def shares(frame, asked: bool) -> list | None:
-    """For each task its files, or row groups of them; `None` if the frame is read by Spark."""
+    """For each task its files, or parts of them; `None` if the frame is read by Spark."""
     if not asked and not is_scan(frame):
         return None
     files = paths(frame)
@@ -45,7 +52,8 @@ def shares(frame, asked: bool) -> list | None:
     if not asked and any(re.search(r"/[^/=]+=[^/]*/", path) for path in files):
         return None  # Some columns are in the paths.
     if not all(path.endswith(".parquet") for path in files):
-        return [[(path, None)] for path in files]
+        parts = ((path, _core.byte_shares(path, BYTES) or [None]) for path in files)
+        return [[(path, part)] for path, own in parts for part in own]
     wanted, share, rows = [], [], 0
     for path in files:
         for group, count in enumerate(_core.row_groups(path)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from itertools import chain
 
 import numpy as np
 
@@ -30,29 +29,50 @@ def is_array(field) -> bool:
     return isinstance(field.dataType, ArrayType) and isinstance(field.dataType.elementType, NumericType)
 
 
-def flat(frame):
-    """The frame with a column for each place of its arrays and vectors, named as in ``features[0]``."""
+def nested(frame) -> list[str]:
+    """The columns of arrays and vectors."""
+    return [field.name for field in frame.schema.fields if is_vector(field) or is_array(field)]
+
+
+def places(name: str, width: int) -> list:
+    """A column for each place of an array, named as in ``features[0]``; an array of another length ends the job."""
     from pyspark.sql import functions as F
 
-    nested = [field for field in frame.schema.fields if is_vector(field) or is_array(field)]
-    if not nested:
+    column = F.col(f"`{name}`")
+    wrong = F.raise_error(F.concat(F.lit(f"column {name}: an array has not {width} numbers, but "), F.size(column)))
+    checked = F.when(column.isNull() | (F.size(column) == width), column).otherwise(wrong)
+    return [F.get(checked, F.lit(place)).alias(f"{name}[{place}]") for place in range(width)]
+
+
+def flat(frame):
+    """The frame with a column for each place of its arrays and vectors, as many as the first of them has."""
+    from pyspark.sql import functions as F
+
+    arrays = nested(frame)
+    if not arrays:
         return frame
     frame = vectors_as_arrays(frame)
-    known = frame.where(" and ".join(f"`{field.name}` is not null" for field in nested))
-    sizes = known.select([F.size(F.col(f"`{field.name}`")).alias(field.name) for field in nested]).limit(1).collect()
+    known = frame.where(" and ".join(f"`{name}` is not null" for name in arrays))
+    sizes = known.select([F.size(F.col(f"`{name}`")).alias(name) for name in arrays]).limit(1).collect()
     if not sizes:
-        raise ValueError(f"column {nested[0].name!r} has no arrays, only nulls")
+        raise ValueError(f"column {arrays[0]!r} has no arrays, only nulls")
     columns = []
-    for field in frame.schema.fields:
-        column = F.col(f"`{field.name}`")
-        if field.name not in sizes[0].asDict():
-            columns.append(column)
-            continue
-        width = sizes[0][field.name]
-        wrong = F.raise_error(F.concat(F.lit(f"column {field.name}: an array has not {width} numbers, but "), F.size(column)))
-        column = F.when(column.isNull() | (F.size(column) == width), column).otherwise(wrong)
-        columns += [F.get(column, F.lit(place)).alias(f"{field.name}[{place}]") for place in range(width)]
+    for name in frame.columns:
+        columns += places(name, sizes[0][name]) if name in arrays else [F.col(f"`{name}`")]
     return frame.select(columns)
+
+
+def as_known(frame, classifier):
+    """The frame with a column for each place of its arrays that the model knows; and the names of these columns."""
+    known, cells, names = {name for name, _ in classifier._model.columns}, [], []
+    for name in nested(frame):
+        width = 0
+        while f"{name}[{width}]" in known:
+            width += 1
+        cells += places(name, width)
+        names += [f"{name}[{place}]" for place in range(width)]
+    frame = vectors_as_arrays(frame)
+    return (frame.select("*", *cells) if cells else frame), names
 
 
 def loaded(content: bytes):
@@ -73,21 +93,10 @@ def scored(frame, classifier, prediction, probability, evidence):
     is_integer = classifier.classes_.dtype.kind in "iu"
     added = [StructField(prediction, LongType() if is_integer else StringType())] if prediction else []
     added += [StructField(name, ArrayType(DoubleType(), False)) for name in (probability, evidence) if name]
-    wide = flat(frame)
-    if wide is frame:
-        return frame.mapInArrow(scoring(classifier, prediction, probability, evidence), StructType([*frame.schema.fields, *added]))
-    # The arrays stay beside their places, which the output drops again.
-    from pyspark.sql import functions as F
-
-    places = [name for name in wide.columns if name not in frame.columns]
-    frame = vectors_as_arrays(frame)
-    cells = []
-    for place in places:
-        name, number = place[:-1].rsplit("[", 1)
-        cells.append(F.get(F.col(f"`{name}`"), F.lit(int(number))).alias(place))
-    both = frame.select("*", *cells)
-    schema = StructType([*frame.schema.fields, *added])
-    return both.mapInArrow(scoring(classifier, prediction, probability, evidence, places), schema)
+    # Arrays stay beside their places, which the output drops again.
+    both, dropped = as_known(frame, classifier)
+    schema = StructType([*vectors_as_arrays(frame).schema.fields, *added])
+    return both.mapInArrow(scoring(classifier, prediction, probability, evidence, dropped), schema)
 
 
 def vectors_as_arrays(frame):
@@ -139,32 +148,3 @@ def scoring(classifier, prediction, probability, evidence, dropped=()):
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     return score
-
-
-def packing():
-    """Batches as bytes in Arrow's format."""
-
-    def pack(batches):
-        import pyarrow as pa
-
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["batch"])
-
-    return pack
-
-
-def batches(frame):
-    """The rows of a frame, batch by batch, partition by partition."""
-    import pyarrow as pa
-
-    def opened():
-        packed = frame.mapInArrow(packing(), "batch binary").toLocalIterator()
-        streams = (pa.ipc.open_stream(pa.py_buffer(bytes(row["batch"]))) for row in packed)
-        return chain.from_iterable(streams)
-
-    return opened

@@ -9,9 +9,11 @@ on which task ends first.
 from __future__ import annotations
 
 import json
+from array import array
 from itertools import chain
 
 from .. import _core
+from . import _files, _frames
 
 #: Parts that are merged at once: by the driver, or by a task where there are more.
 FAN = 32
@@ -19,17 +21,24 @@ FAN = 32
 #: Rows of the frame that tell what its columns are.
 FIRST = 1 << 14
 
-PART = "part long, rows long, state binary"
-LABELLED = "group long, part long, rows long, state binary"
+#: Bytes of a statistic that the driver takes from every partition, if it does not know how many there are.
+SMALL = 1 << 14
+
+PART = "part long, rows long, state binary, note string"
 
 
-def row(part: int, rows: int, state: bytes):
+def row(part: int, rows: int, state: bytes, note: str = ""):
     """What a task returns."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays(
-        [pa.array([part], pa.int64()), pa.array([rows], pa.int64()), pa.array([state], pa.binary())],
-        names=["part", "rows", "state"],
+        [
+            pa.array([part], pa.int64()),
+            pa.array([rows], pa.int64()),
+            pa.array([state], pa.binary()),
+            pa.array([note], pa.string()),
+        ],
+        names=["part", "rows", "state", "note"],
     )
 
 
@@ -51,54 +60,84 @@ def partition() -> int:
     return TaskContext.get().partitionId()
 
 
-def own_rows(shares, part, batches):
-    """The rows of a task: its batches, or its share of files."""
-    if shares is None:
-        return stream(batches)
-    for _ in batches:  # the number of the task, and nothing else
+def own_rows(batches, has_shares: bool, starts: bytes = b""):
+    """The rows of a task, the number of its partition, and the number of its first row.
+
+    A task that reads files by itself is told its share, and no other; another has its batches, and finds the number of
+    its first row among those of all partitions.
+    """
+    if not has_shares:
+        part, known = partition(), array("q", starts)
+        return stream(batches), part, known[part] if part < len(known) else 0
+    own = next((batch for batch in batches if batch.num_rows), None)
+    part, (share, start) = own["id"][0].as_py(), json.loads(own["share"][0].as_py())
+    for _ in batches:
         pass
-    return _core.Rows.of_shares(shares[part]) if shares[part] else None
+    return (_core.Rows.of_shares([(path, part and tuple(part)) for path, part in share]) if share else None), part, start
 
 
-def surveying(schema: str, shares=None):
+def surveying(schema: str, has_shares: bool):
     """Finds the names in the columns of `schema`, and the classes."""
 
     def survey(batches):
-        part = partition()
-        rows = own_rows(shares, part, batches)
+        rows, part, _ = own_rows(batches, has_shares)
         found, count = _core.survey(rows, schema) if rows is not None else ("", 0)
         yield row(part, count, found.encode())
 
     return survey
 
 
-def observing(schema: str, weight, task: bytes, size: int, hashes: bool, starts: dict, shares=None):
+def observing(schema: str, weight, task: bytes, size: int, hashes: bool, has_shares: bool, starts: bytes = b""):
     """Runs a pass over the rows of a partition; `starts` are the numbers of first rows by partition."""
 
     def observe(batches):
-        part = partition()
-        rows = own_rows(shares, part, batches)
-        if rows is None:
-            state, count = b"", 0
-        else:
-            state, count = _core.observe(rows, schema, weight, task, size, hashes, starts.get(part, 0))
+        rows, part, start = own_rows(batches, has_shares, starts)
+        state, count = b"", 0
+        if rows is not None:
+            state, count = _core.observe(rows, schema, weight, task, size, hashes, start)
         yield row(part, count, state)
 
     return observe
 
 
-def merging(task: bytes):
+def observing_first(schema: str, weight, task: bytes, size: int, hashes: bool, has_shares: bool):
+    """The same, where classes may turn up that the schema does not have; notes them, and the rows of the partition."""
+
+    def observe(batches):
+        rows, part, _ = own_rows(batches, has_shares)
+        state, count, names = b"", 0, ""
+        if rows is not None:
+            state, count, names = _core.observe_first(rows, schema, weight, task, size, hashes)
+        yield row(part, count, state, json.dumps([[[part, count]], [names] if names else []]))
+
+    return observe
+
+
+def merging(join):
     """Merges the states of some partitions, in their order."""
 
     def merge(table):
         import pyarrow as pa
 
         table = table.sort_by("part")
-        states = [state for state in table["state"].to_pylist() if state]
-        merged = _core.merge_states(task, states) if states else b""
-        return pa.Table.from_batches([row(table["part"][0].as_py(), sum(table["rows"].to_pylist()), merged)])
+        state, note = merged(join, table)
+        return pa.Table.from_batches([row(table["part"][0].as_py(), sum(table["rows"].to_pylist()), state, note)])
 
     return merge
+
+
+def merged(join, table) -> tuple[bytes, str]:
+    """The state of all rows, and what was noted of all; where there are new names, nothing was learned."""
+    notes = [json.loads(note) for note in table["note"].to_pylist() if note]
+    note = [list(chain.from_iterable(part)) for part in zip(*notes)]
+    states = [state for state in table["state"].to_pylist() if state]
+    state = b"" if not states or note and note[1] else join(states)
+    return state, json.dumps(note) if note else ""
+
+
+def joining(task: bytes):
+    """Joins the states of a pass."""
+    return lambda states: _core.merge_states(task, states)
 
 
 class Cluster:
@@ -114,72 +153,116 @@ class Cluster:
         #: Bytes that passes have sent and received, and how many there were.
         self.sent, self.received, self.passes = 0, 0, 0
 
+    @classmethod
+    def of(cls, dataset, target: str, weight: str | None, source: str) -> Cluster:
+        """The rows of a frame, read by Spark or by the executors themselves, as `source` says."""
+        frame, shares = _frames.flat(dataset), None
+        if source != "frame" and frame is dataset:
+            shares = _files.shares(dataset, source == "files")
+        return cls(frame, target, weight, shares)
+
     def ask(self, what: str, *given):
         """Answers a question of the core."""
         return getattr(self, f"_{what}")(*given)
 
     def first(self) -> _core.Rows:
         """Some of the first rows."""
-        table = self.frame.limit(FIRST).toArrow()
+        table = self._first_of_files()
+        if table is None:
+            table = self.frame.limit(FIRST).toArrow()
         if table.num_rows == 0:
             raise ValueError("the data frame has no rows")
         return _core.Rows(lambda: table, True)
 
-    def _tasks(self, columns, function):
-        """A row of each partition."""
+    def _first_of_files(self):
+        """The first rows of the first Parquet file that has some, without Spark."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for path in dict.fromkeys(path for share in self.shares or [] for path, _ in share):
+            if not path.endswith(".parquet"):
+                return None
+            with pq.ParquetFile(path) as file:
+                if not set(self.frame.columns) <= set(file.schema_arrow.names):
+                    return None
+                for batch in file.iter_batches(FIRST, columns=self.frame.columns):
+                    if batch.num_rows:
+                        return pa.Table.from_batches([batch]).select(self.frame.columns)
+        return None
+
+    def tasks(self, columns, function):
+        """A row of each partition. Tasks that read files are told their share, and the number of its first row."""
         if self.shares is None:
             return self.frame.select([f"`{name}`" for name in columns]).mapInArrow(function, PART)
+        from pyspark.sql import functions as F
+
         session, count = self.frame.sparkSession, len(self.shares)
-        return session.range(0, count, 1, count).mapInArrow(function, PART)
+        starts = self._starts() or [0] * count
+        text = "\n".join(json.dumps(own) for own in zip(self.shares, starts))
+        share = F.get(F.split(F.lit(text), "\n"), F.col("id").cast("int")).alias("share")
+        return session.range(0, count, 1, count).select("id", share).mapInArrow(function, PART)
+
+    def _starts(self) -> array:
+        """The number of the first row of each partition; nothing before they are counted."""
+        starts, before = array("q"), 0
+        for part in range(max(self.rows, default=-1) + 1) if self.rows else ():
+            starts.append(before)
+            before += self.rows.get(part, 0)
+        return starts
+
+    def _wanted(self, labels: bool) -> tuple[str, list[str]]:
+        """What a pass reads, as a schema and the names of columns: all, or labels (and weights) alone."""
+        schema = json.loads(self.schema)
+        if labels:
+            schema["columns"] = []
+        columns = [column["name"] for column in schema["columns"]]
+        return json.dumps(schema), columns + [self.target] + ([self.weight] if self.weight else [])
 
     def _names(self, schema: str) -> list[str]:
         columns = [column["name"] for column in json.loads(schema)["columns"]]
-        found = self._tasks([*columns, self.target], surveying(schema, self.shares)).toArrow().sort_by("part")
-        self._note(dict(zip(found["part"].to_pylist(), found["rows"].to_pylist())))
+        found = self.tasks([*columns, self.target], surveying(schema, self.shares is not None)).toArrow().sort_by("part")
+        self.rows = dict(zip(found["part"].to_pylist(), found["rows"].to_pylist()))
         return [state.decode() for state in found["state"].to_pylist() if state]
 
     def _schema(self, schema: str) -> None:
         self.schema = schema
 
-    def _pass(self, task: bytes, size: int, hashes: bool) -> bytes:
-        columns = [column["name"] for column in json.loads(self.schema)["columns"]]
-        columns += [self.target] + ([self.weight] if self.weight else [])
-        starts, before = {}, 0
-        for part in sorted(self.rows):
-            starts[part], before = before, before + self.rows[part]
-        observe = observing(self.schema, self.weight, task, size, hashes, starts, self.shares)
-        parts = self._tasks(columns, observe)
-        return self._merged(parts, task)
+    def _first(self, task: bytes, size: int, hashes: bool, labels: bool) -> tuple[list[str], bytes]:
+        """The first pass, which counts rows and finds classes, too."""
+        schema, columns = self._wanted(labels)
+        observe = observing_first(schema, self.weight, task, size, hashes, self.shares is not None)
+        count = 1 if self.shares is None and size <= SMALL else len(self.shares or range(FAN + 1))
+        self.sent += len(task)
+        state, note = self.merged(self.tasks(columns, observe), joining(task), count)
+        rows, names = json.loads(note)
+        self.rows = {part: count for part, count in rows}
+        return names, state
 
-    def _merged(self, parts, task: bytes) -> bytes:
+    def _pass(self, task: bytes, size: int, hashes: bool, labels: bool) -> bytes:
+        schema, columns = self._wanted(labels)
+        has_shares = self.shares is not None
+        starts = b"" if has_shares else self._starts().tobytes()
+        observe = observing(schema, self.weight, task, size, hashes, has_shares, starts)
+        self.sent += len(task)
+        return self.merged(self.tasks(columns, observe), joining(task), len(self.rows))[0]
+
+    def merged(self, parts, join, count: int) -> tuple[bytes, str]:
         """The state of all parts, merged in their order: by the driver where they are few, else in a tree of tasks."""
-        count, merge = len(self.rows), merging(task)
+        merge, span = merging(join), 1
         while count > FAN:
             from pyspark.sql import functions as F
 
             # Partitions are numbered without gaps, so that groups of neighbours are those of a quotient.
-            span = FAN ** self._depth(count, len(self.rows))
+            span *= FAN
             group = F.floor(F.col("part") / F.lit(span)).cast("long")
             parts = parts.groupBy(group.alias("group")).applyInArrow(lambda table: merge(table), PART)
             count = -(-count // FAN)
         found = parts.toArrow().sort_by("part")
-        self._check(sum(found["rows"].to_pylist()))
-        states = [state for state in found["state"].to_pylist() if state]
+        if self.rows is not None:
+            self._check(sum(found["rows"].to_pylist()))
         self.passes += 1
-        self.sent += len(task)
-        self.received += sum(map(len, states))
-        return _core.merge_states(task, states)
-
-    @staticmethod
-    def _depth(count: int, all_parts: int) -> int:
-        """How many levels of the tree are done once this one is."""
-        depth = 1
-        while -(-all_parts // FAN**depth) >= count:
-            depth += 1
-        return depth
-
-    def _note(self, rows: dict[int, int]) -> None:
-        self.rows = rows
+        self.received += sum(map(len, found["state"].to_pylist()))
+        return merged(join, found)
 
     def _check(self, rows: int) -> None:
         """Refuses a frame that gives other rows in another pass: nothing learned from both would be right."""
