@@ -236,13 +236,12 @@ impl Archive {
     /// only once.
     pub fn kind_of(path: impl AsRef<Path>) -> Option<String> {
         let path = path.as_ref();
-        if !std::fs::metadata(path).ok()?.is_file() {
-            return None;
-        }
+        let size = std::fs::metadata(path).ok().filter(|file| file.is_file())?.len();
         let mut start = Vec::new();
         let mut file = std::fs::File::open(path).ok()?;
         std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, 8), &mut start).ok()?;
-        let length = u64::from_le_bytes(start.as_slice().try_into().ok()?);
+        // The first bytes of a text are the length of no header: nothing more of a table is read.
+        let length = Some(u64::from_le_bytes(start.as_slice().try_into().ok()?)).filter(|length| *length < size)?;
         let mut header = Vec::new();
         std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, length.min(100 << 20)), &mut header).ok()?;
         let header: Value = serde_json::from_slice(&header).ok()?;
