@@ -25,6 +25,8 @@ pub enum Type {
     I32,
     U64,
     I64,
+    /// False and True, as 0 and 1.
+    Bool,
 }
 
 impl Type {
@@ -33,8 +35,8 @@ impl Type {
         let (kind, size) = match name {
             "f8" => (Type::F64, 8),
             "f4" => (Type::F32, 4),
-            // False and True are 0 and 1.
-            "u1" | "b1" => (Type::U8, 1),
+            "u1" => (Type::U8, 1),
+            "b1" => (Type::Bool, 1),
             "i1" => (Type::I8, 1),
             "u2" => (Type::U16, 2),
             "i2" => (Type::I16, 2),
@@ -79,7 +81,7 @@ pub trait Element: Copy {
 macro_rules! elements {
     ($($type:ty => $variant:ident),*) => { $(impl Element for $type { const TYPE: Type = Type::$variant; })* };
 }
-elements!(f64 => F64, f32 => F32, u32 => U32, i32 => I32, i64 => I64);
+elements!(f64 => F64, f32 => F32, u32 => U32, i32 => I32, i64 => I64, bool => Bool);
 
 /// Whether an array of doubles in one piece holds neither NaN nor infinities.
 #[pyfunction]
@@ -173,18 +175,20 @@ impl Array {
         let length = (highest - lowest) as usize + 1;
         let start = lowest.unsigned_abs();
         macro_rules! span {
-            ($($variant:ident: $type:ty),*) => {
+            ($($($kind:ident)|+ => $variant:ident($type:ty)),*) => {
                 match self.kind {
                     // SAFETY: shape and strides are those of a live, aligned array, so all memory between
                     // its lowest and highest element belongs to it.
-                    $(Type::$variant => Values::$variant(unsafe {
+                    $($(Type::$kind)|+ => Values::$variant(unsafe {
                         std::slice::from_raw_parts(self.data.cast::<$type>().offset(lowest), length)
                     })),*
                 }
             };
         }
-        let values =
-            span!(F64: f64, F32: f32, U8: u8, I8: i8, U16: u16, I16: i16, U32: u32, I32: i32, U64: u64, I64: i64);
+        let values = span!(
+            F64 => F64(f64), F32 => F32(f32), U8 | Bool => U8(u8), I8 => I8(i8), U16 => U16(u16), I16 => I16(i16),
+            U32 => U32(u32), I32 => I32(i32), U64 => U64(u64), I64 => I64(i64)
+        );
         (values, start)
     }
 

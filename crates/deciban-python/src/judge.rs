@@ -1,7 +1,7 @@
 //! Evidence to posteriors and decisions, and judgement of log-likelihood ratios.
 
 use deciban::decision::Costs;
-use deciban::evaluate::{Application, Reliability, Trials as Sorted};
+use deciban::evaluate::{self, Application, Reliability, Trials as Sorted};
 use deciban::evidence::Evidence;
 use deciban::posterior::Prior;
 use pyo3::exceptions::PyValueError;
@@ -64,6 +64,44 @@ pub fn decide<'py>(
     Ok((to_numpy(py, &chosen, &[chosen.len()])?, to_numpy(py, &risks, &[risks.len()])?))
 }
 
+/// Cllr in bits of log-likelihood ratios of targets (1) and others (0).
+#[pyfunction]
+#[pyo3(signature = (llr, targets, weights=None))]
+pub fn cllr(
+    py: Python<'_>,
+    llr: &Bound<'_, PyAny>,
+    targets: &Bound<'_, PyAny>,
+    weights: Option<&Bound<'_, PyAny>>,
+) -> PyResult<f64> {
+    let trials = Rows::new(llr, targets, weights)?;
+    let (llr, targets, weights) = trials.slices()?;
+    work::run_few(py, targets.len(), None, |_| evaluate::cllr(llr, targets, weights))
+}
+
+/// What is known of each row.
+struct Rows {
+    values: Array,
+    targets: Array,
+    weights: Option<Array>,
+}
+
+impl Rows {
+    fn new(
+        values: &Bound<'_, PyAny>,
+        targets: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let weights = weights.map(Array::new).transpose()?;
+        Ok(Rows { values: Array::new(values)?, targets: Array::new(targets)?, weights })
+    }
+
+    /// Its values, whether it is a target, and its weight.
+    fn slices(&self) -> PyResult<(&[f64], &[bool], Option<&[f64]>)> {
+        let weights = self.weights.as_ref().map(|weights| weights.slice::<f64>()).transpose()?;
+        Ok((self.values.slice::<f64>()?, self.targets.slice::<bool>()?, weights))
+    }
+}
+
 /// Log-likelihood ratios of targets (1) and others (0), sorted.
 #[pyclass(frozen, module = "deciban._core")]
 pub struct Trials(Sorted);
@@ -72,14 +110,15 @@ pub struct Trials(Sorted);
 impl Trials {
     #[new]
     #[pyo3(signature = (llr, targets, weights=None))]
-    fn new(py: Python<'_>, llr: &Bound<'_, PyAny>, targets: Vec<bool>, weights: Option<Vec<f64>>) -> PyResult<Self> {
-        let llr = Array::new(llr)?;
-        let llr = llr.slice::<f64>()?;
-        work::run_few(py, targets.len(), None, |_| Sorted::new(llr, &targets, weights.as_deref()).map(Trials))
-    }
-
-    fn cllr(&self) -> f64 {
-        self.0.cllr()
+    fn new(
+        py: Python<'_>,
+        llr: &Bound<'_, PyAny>,
+        targets: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let trials = Rows::new(llr, targets, weights)?;
+        let (llr, targets, weights) = trials.slices()?;
+        work::run_few(py, targets.len(), None, |_| Sorted::new(llr, targets, weights).map(Trials))
     }
 
     fn min_cllr(&self) -> f64 {
@@ -120,24 +159,26 @@ impl Trials {
 #[pyo3(signature = (probabilities, events, bins, weights=None))]
 pub fn reliability<'py>(
     py: Python<'py>,
-    probabilities: Vec<f64>,
-    events: Vec<bool>,
+    probabilities: &Bound<'_, PyAny>,
+    events: &Bound<'_, PyAny>,
     bins: usize,
-    weights: Option<Vec<f64>>,
+    weights: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, f64)> {
     let wrong = |message: &str| Err(PyValueError::new_err(message.to_string()));
-    if probabilities.len() != events.len() || weights.as_ref().is_some_and(|w| w.len() != events.len()) {
+    let rows = Rows::new(probabilities, events, weights)?;
+    let (probabilities, events, weights) = rows.slices()?;
+    if probabilities.len() != events.len() || weights.is_some_and(|w| w.len() != events.len()) {
         return wrong("a probability, an event and a weight of each row are needed");
     }
     if probabilities.iter().any(|p| !(0.0..=1.0).contains(p)) {
         return wrong("probabilities lie between 0 and 1");
     }
-    if weights.iter().flatten().any(|w| !(w.is_finite() && *w >= 0.0)) || bins == 0 || bins > 1_000_000 {
+    if weights.is_some_and(|w| w.iter().any(|w| !(w.is_finite() && *w >= 0.0))) || bins == 0 || bins > 1_000_000 {
         return wrong("weights are finite and at least 0, and there is at least one bin");
     }
     let mut curve = Reliability::new(bins);
-    for (i, (p, event)) in probabilities.iter().zip(&events).enumerate() {
-        curve.add(*p, *event, weights.as_ref().map_or(1.0, |w| w[i]));
+    for (i, (p, event)) in probabilities.iter().zip(events).enumerate() {
+        curve.add(*p, *event, weights.map_or(1.0, |w| w[i]));
     }
     let bins = curve.curve();
     let values: Vec<f64> = bins.iter().flat_map(|b| [b.low, b.high, b.weight, b.mean, b.share]).collect();

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::compare::{Comparison, judge};
     #[pymodule_export]
-    use super::judge::{Trials, decide, log_posterior, reliability};
+    use super::judge::{Trials, cllr, decide, log_posterior, reliability};
     #[pymodule_export]
     use super::labels::encode_integers;
     #[pymodule_export]

@@ -17,7 +17,7 @@ def cllr(llr, y, sample_weight=None):
     >>> cllr([0.0, 0.0], [0, 1])
     1.0
     """
-    return _trials(llr, y, sample_weight).cllr()
+    return _core.cllr(*_rows(llr, y, sample_weight))
 
 
 def min_cllr(llr, y, sample_weight=None):
@@ -106,25 +106,31 @@ def reliability(probabilities, y, bins=10, sample_weight=None):
     >>> curve["mean"], round(curve["error"], 3)
     (array([0.1, 0.9]), 0.2)
     """
-    probabilities = np.asarray(probabilities, dtype=np.float64).ravel()
-    found, error = _core.reliability(probabilities.tolist(), _targets(y), int(bins), _weights(sample_weight))
+    probabilities = np.ascontiguousarray(probabilities, dtype=np.float64).ravel()
+    found, error = _core.reliability(probabilities, _targets(y), int(bins), _weights(sample_weight))
     low, high, weight, mean, share = found.T if len(found) else np.zeros((5, 0))
     return {"low": low, "high": high, "weight": weight, "mean": mean, "share": share, "error": error}
 
 
 def _targets(y):
     y = np.asarray(y).ravel()
-    if y.dtype.kind not in "iubf" or not np.isin(y, (0, 1)).all():
+    is_known = y.dtype.kind in "iubf"
+    targets = y == 1 if is_known else None
+    if not is_known or not (targets | (y == 0)).all():
         raise ValueError("y must be 1 for targets and 0 for others")
-    return (y == 1).tolist()
+    return targets
 
 
-def _trials(llr, y, sample_weight):
+def _rows(llr, y, sample_weight):
     llr = np.ascontiguousarray(llr, dtype=np.float64)
     if llr.ndim != 1:
         raise ValueError(f"llr must have one dimension, and has {llr.ndim}")
-    return _core.Trials(llr, _targets(y), _weights(sample_weight))
+    return llr, _targets(y), _weights(sample_weight)
+
+
+def _trials(llr, y, sample_weight):
+    return _core.Trials(*_rows(llr, y, sample_weight))
 
 
 def _weights(sample_weight):
-    return None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel().tolist()
+    return None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64).ravel()

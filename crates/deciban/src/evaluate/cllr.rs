@@ -14,11 +14,38 @@
 //! lack of discrimination costs.
 
 use std::f64::consts::LN_2;
+use std::ops::Range;
 
-use super::trials::Trials;
+use rayon::prelude::*;
+
+use super::trials::{Trials, check_llrs, check_weights};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
-use crate::numerics::{log_sum_exp, softplus};
+use crate::numerics::{lanes, log_sum_exp, vectorised};
+
+/// Cllr in bits of LLRs as they come: as [`Trials::cllr`], in one pass and without sorting.
+///
+/// ```
+/// use deciban::evaluate::cllr;
+/// // No information: log₂(1 + e⁰) for either class.
+/// assert_eq!(cllr(&[0.0, 0.0], &[true, false], None)?, 1.0);
+/// # Ok::<(), deciban::Error>(())
+/// ```
+pub fn cllr(llr: &[f64], y: &[bool], weights: Option<&[f64]>) -> Result<f64> {
+    Error::check_shape("labels", llr.len(), y.len())?;
+    let found = match weights {
+        None => mean_cost(llr.len(), |i| Point::of(llr[i], y[i], 1.0)),
+        Some(weights) => {
+            check_weights(weights, y.len())?;
+            mean_cost(llr.len(), |i| Point::of(llr[i], y[i], weights[i]))
+        }
+    };
+    if found.is_nan() {
+        // Either a class has no rows, or an LLR is NaN.
+        check_llrs(llr)?;
+    }
+    Ok(found)
+}
 
 impl Trials {
     /// Cllr in bits.
@@ -32,29 +59,77 @@ impl Trials {
     /// # Ok::<(), deciban::Error>(())
     /// ```
     pub fn cllr(&self) -> f64 {
-        cllr(self.llr.iter().zip(&self.target).zip(&self.other).map(|((x, t), n)| (*x, *t, *n)))
+        mean_cost(self.llr.len(), |i| Point { llr: self.llr[i], target: self.target[i], other: self.other[i] })
     }
 
     /// The least Cllr that a rising map of the LLRs can have, in bits.
     pub fn min_cllr(&self) -> f64 {
         // What is best up to rounding is not above what there is.
-        cllr(self.pools().iter().map(|p| (p.llr, p.target, p.other))).min(self.cllr())
+        let pools = self.pools();
+        let point = |i: usize| Point { llr: pools[i].llr, target: pools[i].target, other: pools[i].other };
+        mean_cost(pools.len(), point).min(self.cllr())
     }
 }
 
-/// Of LLRs with the weights of targets and others there.
-fn cllr(points: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
-    let (mut loss, mut weight) = ([0.0, 0.0], [0.0, 0.0]);
-    for (x, t, n) in points {
-        // 0 · ∞ is 0 here.
-        for (k, w, z) in [(0, n, x), (1, t, -x)] {
-            if w > 0.0 {
-                loss[k] += w * softplus(z);
-                weight[k] += w;
-            }
+/// The weights of targets and of others at an LLR.
+struct Point {
+    llr: f64,
+    target: f64,
+    other: f64,
+}
+
+impl Point {
+    #[inline(always)]
+    fn of(llr: f64, is_target: bool, weight: f64) -> Self {
+        let (target, other) = if is_target { (weight, 0.0) } else { (0.0, weight) };
+        Point { llr, target, other }
+    }
+}
+
+/// The losses of others and of targets, then their weights.
+type Sums = [f64; 4];
+
+/// Cllr of so many points. Parts of them are summed side by side and added in their order, so that the bits do not
+/// depend on the number of threads.
+fn mean_cost(points: usize, point: impl Fn(usize) -> Point + Sync) -> f64 {
+    const PART: usize = 1 << 14;
+    let part = |p: usize| vectorised!(sums(p * PART..points.min((p + 1) * PART), &point));
+    let parts: Vec<Sums> = match points <= PART {
+        true => vec![part(0)],
+        false => (0..points.div_ceil(PART)).into_par_iter().map(part).collect(),
+    };
+    let [other, target, others, targets] = parts.iter().fold([0.0; 4], |a, b| std::array::from_fn(|k| a[k] + b[k]));
+    0.5 * (other / others + target / targets) / LN_2
+}
+
+/// The sums of some points. A strip of them is gathered first, so that the formulas run in lanes.
+#[inline(always)]
+fn sums(points: Range<usize>, point: impl Fn(usize) -> Point) -> Sums {
+    const STRIP: usize = 256;
+    let (mut strip, mut sums) = ([[0.0; STRIP]; 3], [[0.0; STRIP]; 4]);
+    for start in points.clone().step_by(STRIP) {
+        let length = STRIP.min(points.end - start);
+        for i in 0..length {
+            let Point { llr, target, other } = point(start + i);
+            (strip[0][i], strip[1][i], strip[2][i]) = (llr, target, other);
+        }
+        let [llrs, targets, others] = &strip;
+        let [other_losses, target_losses, other_weights, target_weights] = &mut sums;
+        let losses = other_losses.iter_mut().zip(target_losses);
+        let weights = other_weights.iter_mut().zip(target_weights);
+        let rows = llrs[..length].iter().zip(targets).zip(others);
+        for ((((x, target), other), losses), weights) in rows.zip(losses).zip(weights) {
+            // ln(1 + eᶻ) = max(z, 0) + ln(1 + e^−|z|), for both signs of the LLR.
+            let tail = lanes::ln_1p(lanes::exp(-x.abs()));
+            let (above, below) = (if *x > 0.0 { *x } else { 0.0 }, if *x < 0.0 { -x } else { 0.0 });
+            // 0 · ∞ is 0 here, and NaN stays NaN.
+            *losses.0 += if *other > 0.0 || x.is_nan() { other * (above + tail) } else { 0.0 };
+            *losses.1 += if *target > 0.0 { target * (below + tail) } else { 0.0 };
+            *weights.0 += other;
+            *weights.1 += target;
         }
     }
-    0.5 * (loss[0] / weight[0] + loss[1] / weight[1]) / LN_2
+    sums.map(|strip| strip.iter().sum())
 }
 
 /// Cllr of any number of classes, additive over rows.
@@ -114,7 +189,7 @@ pub(crate) fn flat_loss(evidence: &[f64], class: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numerics::Random;
+    use crate::numerics::{Random, softplus};
 
     fn of(targets: &[f64], others: &[f64]) -> Trials {
         let y: Vec<bool> = targets.iter().map(|_| true).chain(others.iter().map(|_| false)).collect();
@@ -158,6 +233,47 @@ mod tests {
         let cube = |x: &[f64]| x.iter().map(|lr| lr.powi(3) * 5.0).collect::<Vec<f64>>();
         let (plain, mapped) = (of(&a, &b), of(&cube(&a), &cube(&b)));
         assert!((plain.min_cllr() - mapped.min_cllr()).abs() < 1e-14 && mapped.cllr() > plain.cllr() + 0.1);
+    }
+
+    #[test]
+    fn rows_as_they_come_cost_what_sorted_ones_do() {
+        let mut random = Random::new(3);
+        let rows = 50_003;
+        let y: Vec<bool> = (0..rows).map(|_| random.uniform() < 0.3).collect();
+        let mut llr: Vec<f64> = y.iter().map(|&t| 3.0 * random.normal() + if t { 1.0 } else { -1.0 }).collect();
+        // Far out, the loss is the LLR itself.
+        (llr[7], llr[8]) = (900.0, -900.0);
+        let weights: Vec<f64> = (0..rows).map(|_| random.below(3) as f64).collect();
+        for weights in [None, Some(&weights[..])] {
+            let (found, sorted) = (cllr(&llr, &y, weights).unwrap(), Trials::new(&llr, &y, weights).unwrap().cllr());
+            let exact = [false, true].map(|class| {
+                let w = |i: usize| if y[i] == class { weights.map_or(1.0, |w| w[i]) } else { 0.0 };
+                let z = |i: usize| if class { -llr[i] } else { llr[i] };
+                let loss: f64 = (0..rows).map(|i| w(i) * softplus(z(i))).sum();
+                loss / (0..rows).map(w).sum::<f64>() / LN_2
+            });
+            let exact = 0.5 * (exact[0] + exact[1]);
+            assert!((found - exact).abs() < 1e-12 * exact && (sorted - exact).abs() < 1e-12 * exact, "{found} {exact}");
+            let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            assert_eq!(alone.install(|| cllr(&llr, &y, weights).unwrap()).to_bits(), found.to_bits());
+        }
+    }
+
+    #[test]
+    fn rows_without_a_cost_are_refused_or_have_none() {
+        let infinite = [f64::INFINITY, f64::NEG_INFINITY];
+        assert_eq!(cllr(&infinite, &[true, false], None).unwrap(), 0.0);
+        assert_eq!(cllr(&infinite, &[false, true], None).unwrap(), f64::INFINITY);
+        // A row of weight 0 is not there, whatever it would cost.
+        let three = [f64::NEG_INFINITY, 0.0, 0.0];
+        assert_eq!(cllr(&three, &[true, true, false], Some(&[0.0, 1.0, 1.0])).unwrap(), 1.0);
+        assert!(cllr(&[1.0], &[true], None).unwrap().is_nan() && cllr(&[], &[], None).unwrap().is_nan());
+        let said = |e: Result<f64>| e.unwrap_err().to_string();
+        for weights in [None, Some(&[1.0, 0.0][..])] {
+            assert_eq!(said(cllr(&[0.0, f64::NAN], &[true, false], weights)), "row 2: the LLR is NaN");
+        }
+        assert_eq!(said(cllr(&[0.0], &[true, false], None)), "labels: expected 1, found 2");
+        assert_eq!(said(cllr(&[0.0], &[true], Some(&[]))), "weights: expected 1, found 0");
     }
 
     #[test]

@@ -20,8 +20,8 @@ mod scored;
 mod stored;
 mod versus;
 
-pub use cllr::Cllr;
 pub(crate) use cllr::flat_loss;
+pub use cllr::{Cllr, cllr};
 pub use errors::{ClassFigures, Evaluation, parts};
 pub(crate) use errors::{Judged, judge_evidence};
 pub use paired::{Difference, McNemar, mcnemar, paired_difference};

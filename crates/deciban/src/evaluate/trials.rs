@@ -62,6 +62,14 @@ impl Trials {
     }
 }
 
+/// NaN is not an LLR.
+pub(super) fn check_llrs(llr: &[f64]) -> Result<()> {
+    match llr.iter().position(|x| x.is_nan()) {
+        Some(row) => Err(Error::Schema(format!("row {}: the LLR is NaN", row + 1))),
+        None => Ok(()),
+    }
+}
+
 /// Weights must be finite, at least 0, and one per row.
 pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     Error::check_shape("weights", rows, weights.len())?;
@@ -90,9 +98,7 @@ impl Ranked {
                 found: llr.len(),
             });
         }
-        if let Some(row) = llr.iter().position(|x| x.is_nan()) {
-            return Err(Error::Schema(format!("row {}: the LLR is NaN", row + 1)));
-        }
+        check_llrs(llr)?;
         let mut order: Vec<u32> = (0..llr.len() as u32).collect();
         // Equal LLRs may come in any order: they are one place.
         order.par_sort_unstable_by(|&a, &b| llr[a as usize].total_cmp(&llr[b as usize]));
