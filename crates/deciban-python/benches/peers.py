@@ -3,9 +3,10 @@
     python benches/peers.py [PART OF A NAME]
 
 A line has a workload, a peer, both times and their ratio. Peers that are not installed are named at the end; these
-can be: scikit-learn and its Intel extension, LIBLINEAR (`liblinear-official`), Polars, pandas, River, lir, and R with
-MASS, e1071 and glmnet (`apt install r-cran-mass r-cran-e1071 r-cran-glmnet`). The program `deciban` is the one in
-`DECIBAN_PROGRAM`, or in the path. Both sides run in turn after a pause, in which threads of BLAS end to spin, and the
+can be: scikit-learn and its Intel extension, LIBLINEAR (`liblinear-official`), LightGBM, Polars, pandas, River, lir, R
+with MASS, e1071 and glmnet (`apt install r-cran-mass r-cran-e1071 r-cran-glmnet`), and linfa and smartcore, which
+`rust_peers` beside this file compiles at the first run. The program `deciban` is the one in `DECIBAN_PROGRAM`, or in
+the path. Both sides run in turn after a pause, in which threads of BLAS end to spin, and the
 best of several runs counts. The first lines say what the machine can do: how fast memory is read, and the rate of
 OpenBLAS's matrix product. On a machine with other work the ratios are rough; its load is printed.
 """
@@ -170,6 +171,41 @@ def logistic():
         line(name, "R, glmnet", best(lambda: mine.fit(X, y))[0], seconds)
 
 
+def rust():
+    """linfa and smartcore, by the crate beside this file."""
+    import deciban.sklearn as ours
+
+    X, y = numbers(200_000, 50)
+    manifest = os.path.join(os.path.dirname(__file__), "rust_peers", "Cargo.toml")
+    with peer("linfa and smartcore"), tempfile.TemporaryDirectory() as folder:
+        X.tofile(f"{folder}/x")
+        y.astype(np.uint32).tofile(f"{folder}/y")
+        command = ["cargo", "run", "--release", "--quiet", "--manifest-path", manifest, "--", folder, *map(str, X.shape)]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        if ran.returncode:
+            raise ImportError(ran.stderr.strip().splitlines()[-1])
+        for row in ran.stdout.splitlines():
+            name, seconds, ones = row.split("\t")
+            mine = (ours.GaussianNB if "Gaussian" in name else ours.LogisticRegression)().fit(X, y)
+            # Penalties and tolerances differ a little, and so may a few rows at the boundary.
+            assert abs(mine.predict(X[:1000]).sum() - float(ones)) <= 10, f"{name}: {ones} rows of class 1"
+            line(f"{type(mine).__name__} fit, 200,000 x 50", name, best(lambda: mine.fit(X, y))[0], float(seconds))
+
+
+def search():
+    """A table to the model that cross-validation chooses, beside one fit of boosted trees."""
+    X, y = numbers(20_000, 10)
+    with tempfile.TemporaryDirectory() as folder, peer("LightGBM"):
+        from lightgbm import LGBMClassifier
+
+        path = f"{folder}/rows.csv"
+        header = ",".join([*(f"x{j}" for j in range(10)), "label"])
+        np.savetxt(path, np.column_stack([X, y]), fmt=["%.5f"] * 10 + ["%d"], delimiter=",", header=header, comments="")
+        fit = ["fit", path, "-t", "label", "-o", f"{folder}/m.deciban"]
+        other = LGBMClassifier(verbosity=-1)
+        line("20,000 x 10, search without options", "LightGBM, one fit", *best(lambda: program(*fit), lambda: other.fit(X, y)))
+
+
 def words():
     import scipy.sparse as sp
     import sklearn.naive_bayes
@@ -305,7 +341,7 @@ if __name__ == "__main__":
     part = sys.argv[1] if len(sys.argv) > 1 else ""
     limits()
     print(f"{'workload':48} {'peer':26} {'deciban':>13} {'peer':>13} {'ratio':>9}")
-    for bench in (gaussians, logistic, words, files, texts, increments, cllr):
+    for bench in (gaussians, logistic, rust, words, files, texts, increments, cllr, search):
         if part in bench.__name__:
             bench()
     if RATIOS:
