@@ -5,16 +5,18 @@
 //!
 //! [Documents](crate::document) are rows of the same sort without a class.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use deciban::Result;
 
 use crate::cells::Parsed;
-use crate::decompress::decompress;
+use crate::decompress::{decompress, is_compressed};
 use crate::document::texts_of;
 use crate::layout::Layout;
 use crate::plan::Plan;
@@ -31,90 +33,144 @@ struct Folder {
     /// The class, if there is one, and the text.
     names: Vec<String>,
     classes: Arc<Vec<String>>,
-    /// The place of the class, the file and its size.
-    files: std::vec::IntoIter<(usize, PathBuf, u64)>,
+    files: Arc<Vec<Found>>,
+    /// The place of the file that comes next.
+    next: usize,
     counter: Counter,
+}
+
+/// A file, the place of its class, and its size.
+#[derive(Clone)]
+pub(crate) struct Found {
+    class: usize,
+    path: PathBuf,
+    size: u64,
+}
+
+/// What lies in a folder: the classes, and their files.
+#[derive(Clone)]
+pub(crate) struct Listing {
+    classes: Arc<Vec<String>>,
+    files: Arc<Vec<Found>>,
 }
 
 /// Some files, not yet read.
 pub(crate) struct Texts {
     classes: Arc<Vec<String>>,
-    files: Vec<(usize, PathBuf)>,
+    all: Arc<Vec<Found>>,
+    range: Range<usize>,
 }
 
 impl Texts {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.files.len()
+        self.range.len()
     }
 }
 
 /// Whether there are folders in the folder.
 pub(crate) fn has_folders(path: &Path) -> bool {
-    entries(path).is_ok_and(|entries| entries.iter().any(|entry| entry.is_dir()))
+    entries(path).is_ok_and(|entries| entries.iter().any(is_folder))
 }
 
-/// Finds the files.
+/// Finds the files, once for each source.
 pub(crate) fn open(path: &Path, source: &Source, counter: &Counter) -> Result<Box<dyn Table>> {
-    let (mut classes, mut files) = (Vec::new(), Vec::new());
-    let mut find = || -> io::Result<()> {
-        for folder in entries(path)?.into_iter().filter(|entry| entry.is_dir()) {
-            let before = files.len();
-            walk(&folder, classes.len(), &mut files)?;
-            if files.len() > before {
-                classes.push(folder.file_name().unwrap_or_default().to_string_lossy().into_owned());
-            }
+    let Listing { classes, files } = match source.listing.get() {
+        Some(listing) => listing.clone(),
+        None => {
+            let listing = list(path).map_err(|e| source.failed(e))?;
+            source.listing.get_or_init(|| listing).clone()
         }
-        Ok(())
     };
-    find().map_err(|e| source.failed(e))?;
     let names = [CLASS, "text"].map(String::from).to_vec();
-    Ok(Box::new(Folder { names, classes: Arc::new(classes), files: files.into_iter(), counter: counter.clone() }))
+    Ok(Box::new(Folder { names, classes, files, next: 0, counter: counter.clone() }))
 }
 
 /// Texts without a class, in a column of this name.
 pub(crate) fn open_documents(column: &str, source: &Source, counter: &Counter) -> Result<Box<dyn Table>> {
-    let files: Vec<_> = texts_of(source)?.into_iter().map(|(path, size)| (0, path, size)).collect();
+    let files = texts_of(source)?.into_iter().map(|(path, size)| Found { class: 0, path, size }).collect();
     let (names, classes) = (vec![column.to_string()], Arc::default());
-    Ok(Box::new(Folder { names, classes, files: files.into_iter(), counter: counter.clone() }))
+    Ok(Box::new(Folder { names, classes, files: Arc::new(files), next: 0, counter: counter.clone() }))
 }
 
 /// The files of a folder and their sizes, by name.
 pub(crate) fn files_in(path: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for entry in entries(path)? {
-        let metadata = fs::metadata(&entry)?;
+        let metadata = fs::metadata(entry.path())?;
         if metadata.is_file() {
-            files.push((entry, metadata.len()));
+            files.push((entry.path(), metadata.len()));
         }
     }
     Ok(files)
 }
 
+fn list(path: &Path) -> io::Result<Listing> {
+    let (mut classes, mut files) = (Vec::new(), Vec::new());
+    for folder in entries(path)?.into_iter().filter(is_folder) {
+        let before = files.len();
+        walk(&folder.path(), classes.len(), &mut files)?;
+        if files.len() > before {
+            classes.push(folder.file_name().to_string_lossy().into_owned());
+        }
+    }
+    add_sizes(&mut files)?;
+    Ok(Listing { classes: Arc::new(classes), files: Arc::new(files) })
+}
+
 /// What lies in a folder, by name, without what is hidden.
-fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
+fn entries(path: &Path) -> io::Result<Vec<DirEntry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            entries.push(entry.path());
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().starts_with(b".") {
+            entries.push((name, entry));
         }
     }
-    entries.sort();
-    Ok(entries)
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// The files below a folder. Links to folders are not followed: they may lead back.
-fn walk(folder: &Path, class: usize, files: &mut Vec<(usize, PathBuf, u64)>) -> io::Result<()> {
+/// Whether it is a folder, or a link to one.
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()))
+}
+
+/// The files below a folder, without their sizes. Links to folders are not followed: they may lead back.
+fn walk(folder: &Path, class: usize, files: &mut Vec<Found>) -> io::Result<()> {
     for entry in entries(folder)? {
-        let metadata = fs::metadata(&entry)?;
-        if metadata.is_file() {
-            files.push((class, entry, metadata.len()));
-        } else if metadata.is_dir() && !entry.is_symlink() {
-            walk(&entry, class, files)?;
+        // The system knows what most entries are without a look at each.
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        if kind.is_dir() {
+            walk(&path, class, files)?;
+        } else if kind.is_file() || (kind.is_symlink() && fs::metadata(&path)?.is_file()) {
+            files.push(Found { class, path, size: 0 });
         }
     }
     Ok(())
+}
+
+/// Asks for the sizes of files, on all processors: each question is a call of the system. These are threads of their
+/// own, since nobody knows which thread asks.
+fn add_sizes(files: &mut [Found]) -> io::Result<()> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = files.len().div_ceil(threads).max(256);
+    let ask = |files: &mut [Found]| -> io::Result<()> {
+        for file in files {
+            file.size = fs::metadata(&file.path)?.len();
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let mut parts = files.chunks_mut(part);
+        let first = parts.next();
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || ask(part))).collect();
+        let first = first.map_or(Ok(()), ask);
+        let answers = others.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
+        std::iter::once(first).chain(answers).collect()
+    })
 }
 
 impl Table for Folder {
@@ -123,23 +179,22 @@ impl Table for Folder {
     }
 
     fn next(&mut self, block: usize) -> Result<Option<Chunk>> {
-        let (mut files, mut bytes) = (Vec::new(), 0);
-        while files.len() < MOST && bytes < block as u64 {
-            let Some((class, path, size)) = self.files.next() else { break };
-            files.push((class, path));
-            bytes += size.max(1);
+        let (start, mut bytes) = (self.next, 0);
+        while self.next < self.files.len().min(start + MOST) && bytes < block as u64 {
+            bytes += self.files[self.next].size.max(1);
+            self.next += 1;
         }
         self.counter.fetch_add(bytes, Ordering::Relaxed);
-        let classes = self.classes.clone();
-        Ok(Some(files).filter(|files| !files.is_empty()).map(|files| Chunk::Texts(Texts { classes, files })))
+        let (classes, all, range) = (self.classes.clone(), self.files.clone(), start..self.next);
+        Ok((!range.is_empty()).then(|| Chunk::Texts(Texts { classes, all, range })))
     }
 }
 
 /// Reads the files of a chunk.
 pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
-    let mut parsed = Parsed::new(plan, texts.files.len());
+    let mut parsed = Parsed::new(plan, texts.rows());
     let mut text = Vec::new();
-    for (class, path) in &texts.files {
+    for Found { class, path, size } in &texts.all[texts.range.clone()] {
         let mut read = || -> Result<(), String> {
             let slots = |place: usize| {
                 let also = layout.also.iter().filter(move |(also, _)| *also == place).map(|(_, slot)| *slot);
@@ -150,10 +205,7 @@ pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
                 slots(0).try_for_each(|slot| parsed.push_text(slot, class.as_bytes(), plan))?;
             }
             if layout.slots[last].is_some() {
-                text.clear();
-                let file = File::open(path).and_then(|file| decompress(Box::new(file)));
-                let read = file.and_then(|mut file| file.read_to_end(&mut text));
-                read.map_err(|e| format!("{}: {e}", path.display()))?;
+                read_text(path, *size, &mut text).map_err(|e| format!("{}: {e}", path.display()))?;
                 slots(last).try_for_each(|slot| parsed.push_text(slot, &text, plan))?;
             }
             if plan.keep_file {
@@ -169,4 +221,33 @@ pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
     }
     parsed.line_count = parsed.rows as u64;
     parsed
+}
+
+/// Reads a file of about this size, behind its compression. Small files cost the calls of the system: this takes
+/// three.
+fn read_text(path: &Path, size: u64, text: &mut Vec<u8>) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    // One byte more: a read that does not fill its buffer has come to the end.
+    text.resize(size as usize + 1, 0);
+    let mut length = 0;
+    loop {
+        match file.read(&mut text[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        }
+        if length as u64 == size {
+            break;
+        }
+        if length == text.len() {
+            text.resize(2 * length, 0); // It has grown.
+        }
+    }
+    text.truncate(length);
+    if is_compressed(text) {
+        let packed = std::mem::take(text);
+        decompress(Box::new(io::Cursor::new(packed)))?.read_to_end(text)?;
+    }
+    Ok(())
 }

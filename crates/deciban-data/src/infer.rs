@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use deciban::data::MISSING;
+use deciban::text::Word;
 use deciban::{Error, Result};
 
 use crate::cells::{Cells, Fault, Missing, is_usual};
@@ -118,7 +118,7 @@ fn look(
         }
         Chunk::Json(text, shape) => json_text::sample(&text, shape, missing),
         chunk @ Chunk::Delimited(..) => {
-            let plan = Plan::texts(names);
+            let plan = Plan::kept_texts(names);
             let blame = |e: Error| Fault { line: 0, row: 0, column: None, message: e.to_string() };
             let parsed = chunk.parse(&plan, &plan.layout("", names, counted, true).map_err(blame)?);
             if let Some(fault) = parsed.fault {
@@ -137,17 +137,25 @@ fn look(
 
 fn guess(cells: &Cells, missing: &Missing, notation: Notation) -> (Guess, Tally) {
     let mut tally = Tally::default();
-    let Cells::Codes { levels, codes } = cells else { return (Guess::Number, tally) };
-    let mut counts = vec![0; levels.len()];
-    codes.iter().filter(|code| **code != MISSING).for_each(|code| counts[*code as usize] += 1);
+    let Cells::Kept(texts) = cells else { return (Guess::Number, tally) };
+    // Equal cells are looked for only among those that are not numbers: most columns have no others.
+    let (mut others, mut counts) = (Dictionary::default(), Vec::new());
+    for text in texts.iter() {
+        if !missing.has(text) && notation.parse(text.trim_ascii()).is_some() {
+            tally.numbers += 1;
+            continue;
+        }
+        let code = others.code(Word::of(text)) as usize;
+        counts.resize(others.len(), 0);
+        counts[code] += 1;
+    }
     let comma = Notation { point: b',', thousands: None };
-    for (text, count) in levels.iter().zip(counts) {
+    for (text, count) in others.iter().zip(counts) {
         let trimmed = text.trim_ascii();
         let is_percentage =
             || trimmed.strip_suffix(b"%").is_some_and(|text| notation.parse(text.trim_ascii_end()).is_some());
         match () {
             () if missing.has(text) => {}
-            () if notation.parse(trimmed).is_some() => tally.numbers += count,
             () if is_usual(trimmed) => tally.usual.add(text, count),
             () if is_percentage() => tally.percentages.add(text, count),
             () if comma.parse(trimmed).is_some() => tally.commas.add(text, count),
@@ -157,8 +165,11 @@ fn guess(cells: &Cells, missing: &Missing, notation: Notation) -> (Guess, Tally)
     if tally.are_numbers() {
         return (Guess::Number, tally);
     }
-    let known = |code: &&u32| **code != MISSING && !missing.has(levels.text(**code));
-    (by_levels(levels, codes.iter().filter(known).count(), missing), tally)
+    let mut levels = Dictionary::default();
+    for text in texts.iter() {
+        levels.code(Word::of(text));
+    }
+    (by_levels(&levels, texts.iter().filter(|text| !missing.has(text)).count(), missing), tally)
 }
 
 /// Dates, if all levels are. A text if at least twenty different values stand in more than half of the

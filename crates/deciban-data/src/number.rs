@@ -98,14 +98,44 @@ pub(crate) fn prefix(text: &[u8], point: u8) -> Option<(f64, usize)> {
     Some((if negative { -magnitude } else { magnitude }, at))
 }
 
+/// Reads digits behind those that `value` has, and returns how many there were.
 #[inline]
 fn read_digits(text: &[u8], at: &mut usize, value: &mut u64) -> usize {
+    const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
     let start = *at;
+    while let Some(eight) = text.get(*at..).and_then(<[u8]>::first_chunk::<8>) {
+        let (digits, count) = leading_digits(*eight);
+        *value = value.wrapping_mul(TENS[count]).wrapping_add(digits);
+        *at += count;
+        if count < 8 {
+            return *at - start;
+        }
+    }
     while let Some(digit) = text.get(*at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
         *value = value.wrapping_mul(10).wrapping_add(digit as u64);
         *at += 1;
     }
     *at - start
+}
+
+/// The number that the leading digits of eight bytes make, and how many there are: all bytes at once in one word
+/// (Lemire, *Number parsing at a gigabyte per second*, 2021).
+#[inline]
+fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // A digit becomes its value, and any other byte at least 10. The sum sets the highest bit of those; what it
+    // carries goes to bytes behind them.
+    let values = u64::from_le_bytes(bytes) ^ (EACH * b'0' as u64);
+    let others = (values | values.wrapping_add(EACH * (0x80 - 10))) & (EACH * 0x80);
+    let count = others.trailing_zeros() as usize / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // Zeros go in front of the digits; then neighbours are joined to pairs, fours and eights.
+    let eight = values << (64 - 8 * count);
+    let pairs = (eight.wrapping_mul(1 + (10 << 8)) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(1 + (100 << 16)) >> 16) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(1 + (10_000 << 32)) >> 32, count)
 }
 
 /// The number that fills the whole of `text`, which has no blanks around it.
@@ -181,6 +211,20 @@ mod tests {
         }
         assert_eq!(prefix(b"1,5;", b','), Some((1.5, 3)));
         assert_eq!(prefix(b"1.5;", b','), Some((1.0, 1)));
+    }
+
+    #[test]
+    fn digits_end_at_any_other_byte() {
+        for other in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
+            for count in 0..=8 {
+                let mut text = *b"98765432";
+                text[count..].fill(other);
+                let digits = std::str::from_utf8(&text[..count]).unwrap().parse().unwrap_or(0);
+                assert_eq!(leading_digits(text), (digits, count), "{text:?}");
+            }
+        }
+        // What stands behind the first other byte does not count.
+        assert_eq!(leading_digits(*b"12\xff45678"), (12, 2));
     }
 
     proptest! {

@@ -213,12 +213,19 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan that reads every column as text, for inference.
+    /// The plan that reads every column as levels.
     pub fn texts(names: &[String]) -> Plan {
         let mut plan = Plan { raw: names.to_vec(), positional: true, lossy: true, ..Plan::default() };
         for (position, name) in names.iter().enumerate() {
             plan.add(name, position, true, String::new());
         }
+        plan
+    }
+
+    /// The plan that hands every column through as it is written.
+    pub fn kept_texts(names: &[String]) -> Plan {
+        let mut plan = Plan::texts(names);
+        plan.slots.iter_mut().for_each(|slot| slot.is_kept = true);
         plan
     }
 

@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use deciban::{Error, Result};
 
 use crate::batches::{Batches, NAME};
 use crate::decompress::{Bytes, decompress, is_compressed, read_error};
-use crate::folder::has_folders;
+use crate::folder::{Listing, has_folders};
 use crate::standard_input::{Once, Positioned, pipe_at, spool, standard_input};
 
 /// A file, a folder of texts or standard input.
@@ -26,6 +26,8 @@ pub(crate) struct Source {
     /// What is wanted of it, if not all: row groups of a Parquet file, or the [lines] that begin in some bytes of
     /// delimited text.
     pub part: Option<Range<u64>>,
+    /// What lies in the folder, once somebody has looked.
+    pub listing: OnceLock<Listing>,
 }
 
 enum Place {
@@ -89,7 +91,7 @@ fn refuse(file: &str, message: String) -> Error {
 
 impl Source {
     fn new(name: String, place: Place) -> Self {
-        Source { name, in_memory: false, place, unpacked: Mutex::new(None), part: None }
+        Source { name, in_memory: false, place, unpacked: Mutex::new(None), listing: OnceLock::new(), part: None }
     }
 
     /// Record batches, of which errors name the rows.

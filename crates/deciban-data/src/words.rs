@@ -47,7 +47,8 @@ impl Texts {
         self.bytes.capacity() + 8 * self.ends.capacity()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    /// All texts, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
     }
