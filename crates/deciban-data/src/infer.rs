@@ -165,9 +165,12 @@ fn guess(cells: &Cells, missing: &Missing, notation: Notation) -> (Guess, Tally)
     if tally.are_numbers() {
         return (Guess::Number, tally);
     }
-    let mut levels = Dictionary::default();
-    for text in texts.iter() {
-        levels.code(Word::of(text));
+    // Without any numbers, the others are all levels.
+    let mut levels = if tally.numbers == 0 { others } else { Dictionary::default() };
+    if tally.numbers > 0 {
+        for text in texts.iter() {
+            levels.code(Word::of(text));
+        }
     }
     (by_levels(&levels, texts.iter().filter(|text| !missing.has(text)).count(), missing), tally)
 }
