@@ -12,13 +12,14 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::{Folder, target};
-use deciban::data::{Batch, Column, Kind, Schema, Sparse};
+use deciban::data::{Batch, Cells, Column, Kind, Rows, Schema, Sparse, Tile};
 use deciban::engine::Memory;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::Gaussian;
 use deciban::family::multinomial::Multinomial;
 use deciban::learn::{Block, Classifier, Generative, Learner, Logistic, Statistics, Summarise};
-use deciban::numerics::Random;
+use deciban::numerics::{Normalise, Random, normalise};
+use deciban::scoring::Affine;
 use deciban_data::{Files, Options};
 
 /// Tells the child that it is one.
@@ -90,6 +91,25 @@ fn numbers(random: &mut Random) {
         for _ in 0..5 {
             let posterior = logistic.evidence(&batch).unwrap().posterior(logistic.about().prior());
             drop(black_box(posterior.probabilities()));
+        }
+    });
+    affine(&x, width, random);
+}
+
+/// Scores of ten classes by weights alone, as the drop-ins take them, to posteriors.
+fn affine(x: &[f64], width: usize, random: &mut Random) {
+    const OUTPUTS: usize = 10;
+    let weights: Vec<f64> = (0..OUTPUTS * width).map(|_| random.normal()).collect();
+    let batch = Batch::new(x.len() / width).row_major(x, width).unwrap();
+    let columns: Vec<usize> = (0..width).collect();
+    count("posteriors of ten classes by linear scores", || {
+        let mut scores = Tile::default();
+        let affine = Affine { weights: &weights, bias: &[0.0; OUTPUTS] };
+        for start in (0..batch.rows()).step_by(500) {
+            let cells = Cells::new(&batch, &columns, Rows::Range(start..start + 500));
+            assert!(affine.scores(&cells, false, &mut scores).unwrap());
+            normalise(&mut scores, Normalise::Posterior);
+            black_box(&scores);
         }
     });
 }
@@ -180,7 +200,7 @@ fn hot_paths_take_no_more_instructions_than_recorded() {
     assert!(has_valgrind(), "instructions are counted by valgrind: apt-get install valgrind");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counts.json");
     let counts = measure();
-    assert_eq!(counts.len(), 7);
+    assert_eq!(counts.len(), 8);
     if std::env::var_os("DECIBAN_BLESS").is_some() {
         return std::fs::write(file, serde_json::to_string_pretty(&counts).unwrap() + "\n").unwrap();
     }
