@@ -164,7 +164,7 @@ fn no_member_is_surer_than_the_rows_allow() {
     let model = comparison.refit(fused, &candidates(&table), &engine).unwrap();
     let Model::Fused(inner) = model.plain() else { panic!("another kind of model") };
     // |LLR| of a member ≤ ln(1 + K(1 − ε)/ε), times the slope of its map.
-    let epsilon = 0.01 / 400.0;
+    let epsilon = 0.01_f64 / 400.0;
     let most = (1.0 + 3.0 * (1.0 - epsilon) / epsilon).ln();
     let far = Table::of(&[([1e6, -1e6, 1e6, 1e6], 0), ([0.0, 0.0, -1e9, 0.0], 0)]);
     for member in inner.members() {
