@@ -114,14 +114,14 @@ def test_classes_that_the_first_rows_do_not_have():
 
 
 def test_comparisons():
-    models = ["gaussian", "logistic"]
+    models = ["naive-bayes", "logistic"]
     expected = deciban.compare(TABLE.drop_columns(["job", "mail", "w"]), target="y", models=models, folds=3, effort="quick")
     machines, reader = Machines(cut(10, 900, 2999)), Classifier(ignore=["job", "mail", "w"])
     columns, first = _stream.columns_of(reader, "y", None), _core.Rows(lambda: TABLE, True)
     how = (models, "log-loss", "quick", "3", "stratified", 0, _application.application([], None, None, None))
     core = _core.Comparison.of_remote(machines.ask, first, _stream.reading(reader), columns, how)
     found = {line["model"]: line for line in json.loads(core.json())}
-    assert len(found) == len(expected) > 5
+    assert len(found) == len(expected) > 3
     for line in expected.lines:
         for figure in ("log_loss", "error_rate", "brier"):
             assert found[line["model"]][figure] == pytest.approx(line[figure], rel=1e-6), (line["model"], figure)

@@ -163,15 +163,18 @@ def test_comparisons_and_calibration(spark, parquet, monkeypatch):
     """Folds are those of one machine where the rows are in the same order, here in three shares of a file."""
     monkeypatch.setattr(_files, "SHARE", 1000)
     scan = spark.read.parquet(parquet)
-    options = dict(models=["gaussian"], folds=3, effort="quick")
+    options = dict(models=["naive-bayes"], folds=3, effort="quick")
     expected = deciban.compare(TABLE.drop_columns(["job", "mail", "w"]), target="y", **options)
     found = compare(scan, "y", ignore=["job", "mail", "w"], **options)
     assert {line["model"] for line in found.lines} == {line["model"] for line in expected.lines}
     for line in expected.lines:
         for figure in ("log_loss", "error_rate", "brier"):
             assert found[line["model"]][figure] == pytest.approx(line[figure], rel=1e-9), line["model"]
-    own = expected.refit("gaussian --covariance tied").evidence(TABLE)
-    assert_allclose(found.refit("gaussian --covariance tied").classifier.evidence(TABLE), own, rtol=1e-9)
+    for name in (None, "naive-bayes --pseudo-count 1 --family histogram"):
+        own = expected.refit(name).evidence(TABLE)
+        assert_allclose(found.refit(name).classifier.evidence(TABLE), own, rtol=1e-9, atol=1e-9)
+    with pytest.raises(KeyError, match="nothing"):
+        found.refit("nothing")
     calibrated = dict(model="gaussian", calibrate="logistic", ignore=["job", "mail", "w"])
     own = deciban.Classifier(**calibrated).fit(TABLE, "y").evidence(TABLE)
     assert_allclose(fitted(scan, calibrated).evidence(TABLE), own, rtol=1e-9, atol=1e-9)

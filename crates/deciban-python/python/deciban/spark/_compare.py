@@ -75,7 +75,7 @@ def compare(
             warnings.warn(message, _classifier.RemarkWarning, stacklevel=2)
 
     def refit(comparison, name):
-        params = _comparison.params_of(name or comparison.best)
+        params = comparison.params(name)
         model = params.pop("model")
         return Classifier(model, labelCol=labelCol, weightCol=weightCol, source=source, **reading, **params).fit(dataset)
 
