@@ -103,8 +103,10 @@ pub(crate) fn statistics_behind(model: &Model, rows: &dyn Engine) -> Result<(Sta
         let columns = model.schema().columns();
         let is_text = |c: &usize| columns[*c].kind == Kind::Text;
         let (texts, others): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(is_text);
-        let categories = others.into_iter().filter(|&c| !columns[c].is_numeric()).collect();
-        blocks.push(Block::new(categories, columns, AnyFamily::named("categorical")?));
+        let categories: Vec<usize> = others.into_iter().filter(|&c| !columns[c].is_numeric()).collect();
+        if !categories.is_empty() {
+            blocks.push(Block::new(categories, columns, AnyFamily::named("categorical")?));
+        }
         for text in texts {
             blocks.push(Block::new(vec![text], columns, AnyFamily::named("multinomial")?));
         }

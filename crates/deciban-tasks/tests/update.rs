@@ -207,6 +207,12 @@ fn models_that_learn_from_rows_follow_with_all_rows() {
     let rest = more(&old, changed.schema());
     let (again, _) = changed.with_rows(&rest).unwrap().finish().unwrap();
     assert!(apart(&kept.model, &again.model, &rest) < 1e-7);
+    // Of numbers alone there are no levels to count.
+    let options = Options { ignore: vec!["fur".into(), "mood".into()], ..options() };
+    let learned = learn(&request, &mut Files::open(&old, options).unwrap()).unwrap();
+    let source = Source::new(&request, &learned);
+    let kept = Kept::from_bytes(&Kept { model: learned.model, source }.to_bytes().unwrap()).unwrap();
+    assert_eq!(kept.source().unwrap().statistics().summary().rows().iter().sum::<f64>(), 600.0);
 }
 
 /// A mixture tells how many components it was asked for.
