@@ -118,18 +118,17 @@ fn requests(folder: &Path) -> Result<()> {
     assert_eq!(format!("{:.6} {:.6}", trials.cllr(), trials.min_cllr()), "0.357260 0.273586");
 
     // 13
-    let folds = Folds::stratified(&train, 5, 0)?;
+    let folds = Folds::stratified(&train, 20, 0)?;
     let candidates = grid::quick(&train)?;
-    let comparison = CrossValidation::new(folds).run(&train, &candidates)?;
+    let comparison = CrossValidation::new(folds).calibrated(2).run(&train, &candidates)?;
     let best = &comparison.ranked()[0];
-    assert_eq!(format!("{} {:.4}", best.name, best.sums.log_loss()), "logistic --weight-decay 1 0.1558");
+    assert_eq!(format!("{} {:.4}", best.name, best.sums.log_loss()), "fused 0.1485");
 
     // 14
-    let logistic = candidates.iter().find(|candidate| candidate.name == best.name).unwrap();
-    logistic.learn(&train)?.save(path("auto.deciban"))?;
+    comparison.refit(best, &candidates, &train)?.save(path("auto.deciban"))?;
     let auto = Model::load(path("auto.deciban"))?;
     let p = auto.evidence(&row.batch()?)?.posterior(auto.prior()).row(0);
-    assert_eq!(format!("{:.6} {:.6}", p[0], p[1]), "0.706577 0.293423");
+    assert_eq!(format!("{:.6} {:.6}", p[0], p[1]), "0.888956 0.111044");
 
     // 15
     let mut random = Random::new(7);
@@ -207,7 +206,7 @@ fn requests(folder: &Path) -> Result<()> {
     let ranked = Judgement::new(judged, &schema, &new, 0)?.json();
     let figure = |place: usize, name: &str| ranked[place][name].as_f64().unwrap();
     let answer = [0, 1].map(|place| format!("{} {:.4}", figure(place, "errors"), figure(place, "log_loss"))).join(" ");
-    assert_eq!(answer, "26 0.2063 30 0.2447");
+    assert_eq!(answer, "29 0.2180 30 0.2447");
 
     Ok(())
 }
