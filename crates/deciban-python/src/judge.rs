@@ -78,6 +78,9 @@ pub fn cllr(
     work::run_few(py, targets.len(), None, |_| evaluate::cllr(llr, targets, weights))
 }
 
+/// The value of each row, whether it is a target, and its weight.
+type Slices<'a> = (&'a [f64], &'a [bool], Option<&'a [f64]>);
+
 /// What is known of each row.
 struct Rows {
     values: Array,
@@ -95,8 +98,7 @@ impl Rows {
         Ok(Rows { values: Array::new(values)?, targets: Array::new(targets)?, weights })
     }
 
-    /// Its values, whether it is a target, and its weight.
-    fn slices(&self) -> PyResult<(&[f64], &[bool], Option<&[f64]>)> {
+    fn slices(&self) -> PyResult<Slices<'_>> {
         let weights = self.weights.as_ref().map(|weights| weights.slice::<f64>()).transpose()?;
         Ok((self.values.slice::<f64>()?, self.targets.slice::<bool>()?, weights))
     }
