@@ -28,7 +28,7 @@ use crate::work;
 /// Scores of so many terms, one a row, class and cell, are computed before other threads would have woken.
 const FEW_TERMS: usize = 1 << 17;
 
-/// The same for rows of numbers and linear models, whose terms are products in lanes: these take a quarter of a
+/// The same for rows of numbers and linear models, whose terms are products in lanes: these take about half a
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
