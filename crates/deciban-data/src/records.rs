@@ -4,12 +4,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use deciban::Result;
+use deciban::data::MISSING;
 use deciban::text::Word;
 
-use crate::cells::{Missing, Parsed};
+use crate::cells::{Cells, Missing, Parsed, check_number};
 use crate::dictionary::Dictionary;
 use crate::infer::{Guess, by_levels};
 use crate::layout::Layout;
@@ -132,16 +133,68 @@ fn push_numbers<T: ArrowPrimitiveType>(
     parsed: &mut Parsed,
     plan: &Plan,
 ) -> Result<(), Wrong> {
-    for (row, value) in array.as_primitive::<T>().iter().enumerate() {
-        match value {
-            None => parsed.push_missing(slot),
-            Some(x) if plan.slots[slot].is_code && !widen(x).is_nan() => {
-                parsed.push_text(slot, text(x).as_bytes(), plan).map_err(|e| (row, e))?;
+    let array = array.as_primitive::<T>();
+    match &mut parsed.cells[slot] {
+        Cells::Numbers(numbers) => return extend_numbers(numbers, array, widen, plan),
+        Cells::Codes { codes, levels } => extend_codes(codes, levels, array, widen, text),
+        _ => {
+            for (row, value) in array.iter().enumerate() {
+                match value {
+                    None => parsed.push_missing(slot),
+                    Some(x) => parsed.push_number(slot, widen(x), plan).map_err(|e| (row, e))?,
+                }
             }
-            Some(x) => parsed.push_number(slot, widen(x), plan).map_err(|e| (row, e))?,
         }
     }
     Ok(())
+}
+
+/// A whole column at once, in loops that the vector unit can take.
+fn extend_numbers<T: ArrowPrimitiveType>(
+    numbers: &mut Vec<f64>,
+    array: &PrimitiveArray<T>,
+    widen: impl Fn(T::Native) -> f64,
+    plan: &Plan,
+) -> Result<(), Wrong> {
+    let before = numbers.len();
+    numbers.extend(array.values().iter().map(|x| widen(*x)));
+    let added = &mut numbers[before..];
+    if let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        // The value behind a null may be anything.
+        added.iter_mut().zip(nulls).filter(|(_, is_valid)| !is_valid).for_each(|(x, _)| *x = f64::NAN);
+    }
+    let has_infinity = added.iter().fold(false, |has, x| has | x.is_infinite());
+    if has_infinity || plan.missing.has_numbers() {
+        for (row, x) in added.iter_mut().enumerate() {
+            *x = check_number(*x, plan).map_err(|e| (row, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Numbers whose levels are remembered, since they repeat, and since it takes long to write a number out.
+const REMEMBERED: usize = 32;
+
+fn extend_codes<T: ArrowPrimitiveType>(
+    codes: &mut Vec<u32>,
+    levels: &mut Dictionary,
+    array: &PrimitiveArray<T>,
+    widen: impl Fn(T::Native) -> f64,
+    text: impl Fn(T::Native) -> String,
+) {
+    let mut remembered: Vec<(T::Native, u32)> = Vec::with_capacity(REMEMBERED);
+    let mut code = |x: T::Native| {
+        if let Some((_, code)) = remembered.iter().find(|(known, _)| *known == x) {
+            return *code;
+        }
+        let code = levels.code(Word::of(text(x).as_bytes()));
+        if remembered.len() < REMEMBERED {
+            remembered.push((x, code));
+        }
+        code
+    };
+    let known = |x: &T::Native| !widen(*x).is_nan();
+    codes.extend(array.iter().map(|value| value.filter(known).map_or(MISSING, &mut code)));
 }
 
 /// The closest number to a decimal, as it would be read from a file; a decimal has no other form than digits.
@@ -215,7 +268,7 @@ fn texts(values: &dyn Array) -> Result<Vec<Option<String>>, String> {
     let plan = Plan::texts(&[String::new()]);
     let mut parsed = Parsed::new(&plan, values.len());
     push(values, 0, &mut parsed, &plan).map_err(|(_, message)| message)?;
-    let crate::cells::Cells::Codes { codes, levels } = &parsed.cells[0] else { return Ok(Vec::new()) };
-    let text = |code: &u32| (*code != deciban::data::MISSING).then(|| levels.text(*code));
+    let Cells::Codes { codes, levels } = &parsed.cells[0] else { return Ok(Vec::new()) };
+    let text = |code: &u32| (*code != MISSING).then(|| levels.text(*code));
     Ok(codes.iter().map(|code| text(code).map(|text| String::from_utf8_lossy(text).into_owned())).collect())
 }
