@@ -62,6 +62,49 @@ def flat(frame):
     return frame.select(columns)
 
 
+#: Columns of one type that go as one array.
+FEW = 3
+
+
+def packed(frame, names) -> tuple[object, dict[str, list[str]]]:
+    """These columns of a frame, with numbers of one type in one array; and the names of the columns in each array.
+
+    Spark writes cell by cell for Python, and an array in about two thirds of the time of as many columns.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import NumericType
+
+    quoted = {name: F.col(f"`{name}`") for name in names}
+    types = {name: frame.select(column).schema[0].dataType for name, column in quoted.items()}
+    arrays = {}
+    for place, kind in enumerate(dict.fromkeys(kind for kind in types.values() if isinstance(kind, NumericType))):
+        own = [name for name in names if types[name] == kind]
+        if len(own) >= FEW:
+            arrays[f"packed {place}"] = own
+    gone = {name for own in arrays.values() for name in own}
+    columns = [column for name, column in quoted.items() if name not in gone]
+    columns += [F.array(*(quoted[name] for name in own)).alias(array) for array, own in arrays.items()]
+    return frame.select(columns), arrays
+
+
+def unpacked(batches, arrays: dict[str, list[str]]):
+    """Batches with a column for each name in `arrays`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for batch in batches:
+        columns = {name: batch.column(name) for name in batch.schema.names if name not in arrays}
+        for array, names in arrays.items():
+            cells = batch.column(array)
+            values = cells.flatten()
+            if values.null_count or not isinstance(values, (pa.DoubleArray, pa.FloatArray)):
+                columns |= {name: pc.list_element(cells, place) for place, name in enumerate(names)}
+            else:
+                by_place = np.ascontiguousarray(values.to_numpy().reshape(-1, len(names)).T)
+                columns |= {name: pa.array(own) for name, own in zip(names, by_place)}
+        yield pa.RecordBatch.from_pydict(columns)
+
+
 def as_known(frame, classifier):
     """The frame with a column for each place of its arrays that the model knows; and the names of these columns."""
     known, cells, names = {name for name, _ in classifier._model.columns}, [], []

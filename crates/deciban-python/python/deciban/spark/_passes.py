@@ -193,7 +193,8 @@ class Cluster:
     def tasks(self, columns, function):
         """A row of each partition. Tasks that read files are told their share, and the number of its first row."""
         if self.shares is None:
-            return self.frame.select([f"`{name}`" for name in columns]).mapInArrow(function, PART)
+            frame, arrays = _frames.packed(self.frame, columns)
+            return frame.mapInArrow(lambda batches: function(_frames.unpacked(batches, arrays)), PART)
         from pyspark.sql import functions as F
 
         session, count = self.frame.sparkSession, len(self.shares)
