@@ -43,6 +43,37 @@ fn ranked_by_log_loss_with_all_figures() {
 }
 
 #[test]
+fn equal_rows_together_whatever_their_order() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(wine()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut turned = vec![lines[0]];
+    turned.extend(lines[1..].iter().rev());
+    folder.write("turned.csv", turned.join("\n") + "\n");
+    let compared = |file: &str, model: &str| {
+        let options = ["compare", file, "--target", "Type", "--models", "gaussian,logistic", "--folds", "3", "--json"];
+        let told = folder.json(&[&options[..], &["--equal-together", "-o", model]].concat());
+        rows(&told)
+            .into_iter()
+            .map(|row| (row["model"].as_str().unwrap().to_string(), row["log_loss"].as_f64().unwrap()))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (first, second) = (compared(&wine(), "first.deciban"), compared("turned.csv", "second.deciban"));
+    assert!(first.len() > 10 && first.keys().eq(second.keys()));
+    first.iter().for_each(|(name, loss)| close(second[name], *loss, 1e-7));
+    // The best of them is what `fit` makes by its name, which says how rows are dealt.
+    let best = first.iter().min_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+    assert!(best.contains("--equal-together"), "{best}");
+    let named: Vec<&str> = best.split(' ').collect();
+    let fit = [&["fit", "turned.csv", "--target", "Type", "-o", "again.deciban", "--model"], &named[..]].concat();
+    assert_eq!(folder.run(&fit).0, 0, "{best}");
+    let losses = ["first.deciban", "second.deciban", "again.deciban"]
+        .map(|model| folder.json(&["evaluate", model, &wine(), "--json"])["log_loss"].as_f64().unwrap());
+    close(losses[1], losses[0], 1e-7);
+    close(losses[2], losses[0], 1e-7);
+}
+
+#[test]
 fn the_table_and_the_best_model() {
     let folder = Folder::new();
     let wine = wine();

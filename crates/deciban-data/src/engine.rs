@@ -4,7 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
-use deciban::data::{Batch, Profile, Schema};
+use deciban::data::{Batch, Identity, Profile, Schema};
 use deciban::engine::{Engine, Watch, merged_in_order, stripes};
 use deciban::pass::{Accumulator, ErasedPass, ErasedStatistic};
 use deciban::{Error, Result};
@@ -20,6 +20,10 @@ const MOST_STRIPES: usize = 16;
 const CHUNK: usize = 8192;
 
 impl Engine for Files {
+    fn identity(&self) -> Identity {
+        self.identity
+    }
+
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         Ok(self.accumulate(pass)?.finish())
     }

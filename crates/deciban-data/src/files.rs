@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use deciban::data::{Batch, Column, Kind, Profile, Schema, Spelling, Written};
+use deciban::data::{Batch, Column, Identity, Kind, Profile, Schema, Spelling, Written};
 use deciban::engine::Watch;
 use deciban::text::Reading;
 use deciban::{Error, Result};
@@ -68,6 +68,8 @@ pub struct Files {
     pub(crate) rows: OnceLock<u64>,
     /// Parsed rows between runs, where several are to come.
     pub(crate) kept: Option<Kept>,
+    /// What tells rows apart.
+    pub(crate) identity: Identity,
 }
 
 /// Some rows of the input, with what is handed through beside them.
@@ -209,6 +211,7 @@ impl Files {
             first_row: 0,
             rows: OnceLock::new(),
             kept: None,
+            identity: Identity::Place,
             input: Arc::new(input),
         })
     }
@@ -221,6 +224,11 @@ impl Files {
     /// Numbers the rows from here: they are a part of a larger input.
     pub fn starting_at(self, first_row: u64) -> Self {
         Files { first_row, ..self }
+    }
+
+    /// Says what tells rows apart where some of them are drawn.
+    pub fn tell_apart(&mut self, by: Identity) {
+        self.identity = by;
     }
 
     /// How many rows there are, after a run.

@@ -35,7 +35,7 @@ pub struct Comparison {
     rows: Rows,
 }
 
-/// What is compared: kinds of models, measure, effort, number of folds, "stratified", "group" or "fold", seed, application.
+/// What is compared: kinds of models, measure, effort, number of folds, "stratified", "equal", "group" or "fold", seed, application.
 type How = (Vec<String>, String, String, String, String, u64, String);
 
 fn request((models, by, effort, folds, rule, seed, application): How) -> PyResult<Comparing> {
@@ -49,6 +49,7 @@ fn request((models, by, effort, folds, rule, seed, application): How) -> PyResul
     let rule = match rule.as_str() {
         "group" => FoldRule::Grouped,
         "fold" => FoldRule::Given,
+        "equal" => FoldRule::EqualTogether,
         _ => FoldRule::Stratified,
     };
     Ok(Comparing { models, by, effort, folds, rule, seed, application: parsed(&application)? })

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
-use deciban::data::{Batch, Column, Kind, Profile, Schema};
-use deciban::engine::{Engine, Watch};
+use deciban::data::{Batch, Column, Identity, Kind, Profile, Schema};
+use deciban::engine::Engine;
 use deciban::learn::Summarise;
 use deciban::pass::{ErasedPass, ErasedStatistic, pass_to_bytes};
 use deciban::registry::{Carried, accumulator};
@@ -52,6 +52,8 @@ type Asked = (Question, SyncSender<PyResult<Answer>>);
 
 /// Asks the thread that may call Python.
 pub struct Asker {
+    /// What tells rows apart: their places, if these are the same in every pass.
+    identity: Identity,
     questions: Mutex<SyncSender<Asked>>,
     failure: Mutex<Option<PyErr>>,
 }
@@ -72,7 +74,8 @@ impl Asker {
     }
 }
 
-/// Runs `work`, whose questions `ask` answers on this thread: `ask("names", schema)` gives a list of schemas,
+/// Runs `work`, whose questions `ask` answers on this thread: `ask("has_places")` says whether rows have the same places
+/// in every pass, `ask("names", schema)` gives a list of schemas,
 /// `ask("schema", schema)` takes note of the one that all rows are read with, `ask("pass", bytes, size, hashes, labels)`
 /// gives the merged state, and `ask("first", ...)` schemas with new classes and, if there are none, the merged state;
 /// `labels` says that a pass looks at labels alone. An error of `ask` is the error of the work.
@@ -82,7 +85,8 @@ pub fn run<T: Send>(
     work: impl FnOnce(&Asker) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (sender, questions): (_, Receiver<Asked>) = sync_channel(1);
-    let asker = Asker { questions: Mutex::new(sender), failure: Mutex::default() };
+    let identity = if ask.call1(("has_places",))?.extract()? { Identity::Place } else { Identity::Contents };
+    let asker = Asker { identity, questions: Mutex::new(sender), failure: Mutex::default() };
     let ask = ask.clone().unbind();
     let shared = &asker;
     let answering = move |pool: &ThreadPool| {
@@ -152,6 +156,7 @@ pub struct Remote<'a> {
     oddities: Vec<Oddity>,
     /// Whether the classes are known to be all, and those that the first pass has found beside them.
     classes: Mutex<Classes>,
+    identity: Identity,
 }
 
 /// What is known of the classes.
@@ -205,7 +210,8 @@ impl<'a> Remote<'a> {
         let schema = first.schema_with(&names)?;
         asker.ask(Question::Schema(schema.clone()))?;
         let classes = Mutex::new(if is_guess { Classes::Guessed } else { Classes::Known });
-        Ok(Remote { asker, schema, profiles, dates: first.dates(), oddities: first.oddities().to_vec(), classes })
+        let (dates, oddities, identity) = (first.dates(), first.oddities().to_vec(), asker.identity);
+        Ok(Remote { asker, schema, profiles, dates, oddities, classes, identity })
     }
 }
 
@@ -233,8 +239,8 @@ impl Engine for Remote<'_> {
         Ok(whole.finish())
     }
 
-    fn watch(&self) -> Option<&Watch> {
-        None
+    fn identity(&self) -> Identity {
+        self.identity
     }
 
     fn schema(&self) -> Result<Schema> {
@@ -247,6 +253,10 @@ impl Engine for Remote<'_> {
 }
 
 impl Input for Remote<'_> {
+    fn tell_apart(&mut self, by: Identity) {
+        self.identity = by;
+    }
+
     fn map_in_order<T: Send>(
         &self,
         _: impl Fn(&Batch<'_>) -> Result<T> + Sync,

@@ -28,21 +28,25 @@ MODELS = {
     "calibrated": dict(model="gaussian", calibrate="logistic", ignore=["job", "mail", "w"]),
 }
 
-#: Models whose rows may come in any order.
-ANY_ORDER = {name: options for name, options in MODELS.items() if name not in ("auto", "calibrated")}
+#: Models that deal rows into folds.
+DEALT = ("auto", "calibrated", "additive")
+MODELS["additive"] = dict(model="additive", ignore=["mail", "w"])
 
 
 class Machines:
     """Tables that are read where they lie; only bytes come back."""
 
-    def __init__(self, parts, weight=None):
+    def __init__(self, parts, weight=None, has_places=True):
         self.parts, self.weight, self.passes = [part for part in parts if part.num_rows], weight, 0
+        self.has_places = has_places
         self.longest = 0  # pass, in bytes
 
     def rows(self, part):
         return _core.Rows(lambda: part.to_reader(100), False)
 
     def ask(self, what, *given):
+        if what == "has_places":
+            return self.has_places
         if what == "names":
             return [_core.survey(self.rows(part), given[0])[0] for part in self.parts]
         if what == "schema":
@@ -90,16 +94,17 @@ def test_the_model_of_one_machine(name):
         assert_allclose(found.evidence(TABLE), expected.evidence(TABLE), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", ANY_ORDER)
+@pytest.mark.parametrize("name", MODELS)
 def test_rows_in_any_order_and_any_parts(name):
-    """Also where models begin with rows of their choice: those are chosen by what they hold."""
-    expected = Classifier(**MODELS[name]).fit(TABLE, "y").evidence(TABLE)
-    tolerance = 1e-6 if name == "logistic" else 1e-9
+    """Also where models begin with rows of their choice, or deal rows into folds: by what rows hold."""
+    options = MODELS[name] | ({"equal_together": True} if name in DEALT else {})
+    expected = Classifier(**options).fit(TABLE, "y").evidence(TABLE)
+    tolerance = 1e-6 if name in ("logistic", "auto") else 1e-9
     mixed = TABLE.take(np.random.default_rng(1).permutation(N))
-    one = Classifier(**MODELS[name]).fit(mixed, "y").evidence(TABLE)
+    one = Classifier(**options).fit(mixed, "y").evidence(TABLE)
     assert_allclose(one, expected, rtol=tolerance, atol=tolerance)
-    parts = [mixed.slice(start, 700) for start in range(0, N, 700)]
-    assert_allclose(Machines(parts).fit(MODELS[name], mixed).evidence(TABLE), expected, rtol=tolerance, atol=tolerance)
+    machines = Machines([mixed.slice(start, 700) for start in range(0, N, 700)], has_places=False)
+    assert_allclose(machines.fit(MODELS[name], mixed).evidence(TABLE), expected, rtol=tolerance, atol=tolerance)
 
 
 def test_classes_that_the_first_rows_do_not_have():
@@ -175,6 +180,8 @@ def test_shares_of_text_are_read_by_their_bytes(tmp_path):
     columns, first = _stream.columns_of(classifier, "y", None), _core.Rows.of_files([path])
 
     def ask(what, *given):
+        if what == "has_places":
+            return True
         if what == "names":
             return [_core.survey(machines.rows(part), given[0])[0] for part in shares]
         if what == "schema":

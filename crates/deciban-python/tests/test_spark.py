@@ -175,6 +175,13 @@ def test_comparisons_and_calibration(spark, parquet, monkeypatch):
         assert_allclose(found.refit(name).classifier.evidence(TABLE), own, rtol=1e-9, atol=1e-9)
     with pytest.raises(KeyError, match="nothing"):
         found.refit("nothing")
+    # Other frames have no lasting places: folds are those of what rows hold, however Spark exchanges them.
+    expected = deciban.compare(TABLE.drop_columns(["job", "mail", "w"]), target="y", equal_together=True, **options)
+    found = compare(scan.repartition(3), "y", ignore=["job", "mail", "w"], **options)
+    assert [line["model"] for line in found.lines] == [line["model"] for line in expected.lines]
+    for line in expected.lines:
+        for figure in ("log_loss", "error_rate", "brier"):
+            assert found[line["model"]][figure] == pytest.approx(line[figure], rel=1e-9), line["model"]
     calibrated = dict(model="gaussian", calibrate="logistic", ignore=["job", "mail", "w"])
     own = deciban.Classifier(**calibrated).fit(TABLE, "y").evidence(TABLE)
     assert_allclose(fitted(scan, calibrated).evidence(TABLE), own, rtol=1e-9, atol=1e-9)

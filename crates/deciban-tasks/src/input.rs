@@ -1,7 +1,7 @@
 //! [`Input`]: the rows that a task reads, of files or in memory.
 
 use deciban::Result;
-use deciban::data::{Batch, Column};
+use deciban::data::{Batch, Column, Identity};
 use deciban::engine::{Engine, Memory, Run};
 use deciban::learn::Summarise;
 use deciban_data::{Dates, Files, Oddity, Unseen};
@@ -14,6 +14,9 @@ pub trait Input: Engine {
         map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
         emit: impl FnMut(T) -> Result<()>,
     ) -> Result<()>;
+
+    /// Says what tells rows apart where some of them are drawn, into folds or into a share.
+    fn tell_apart(&mut self, by: Identity);
 
     /// Lets the rows be read again, finds their classes and puts these in order.
     fn settle(&mut self) -> Result<Counted>;
@@ -90,6 +93,10 @@ impl Input for Files {
         Files::map_in_order(self, map, emit)
     }
 
+    fn tell_apart(&mut self, by: Identity) {
+        Files::tell_apart(self, by);
+    }
+
     fn settle(&mut self) -> Result<Counted> {
         Files::make_rereadable(self)?;
         let counted = Counted::of(self)?;
@@ -144,6 +151,10 @@ impl Input for Memory<'_> {
         mut emit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         self.sweep(&mut |batch| emit(map(batch)?))
+    }
+
+    fn tell_apart(&mut self, by: Identity) {
+        Memory::tell_apart(self, by);
     }
 
     fn settle(&mut self) -> Result<Counted> {

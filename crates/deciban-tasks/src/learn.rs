@@ -2,7 +2,7 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::data::Column;
+use deciban::data::{Column, Identity};
 use deciban::folds::Folds;
 use deciban::learn::{Classifier, Generative, Learner, Named, Options, Seen, Statistics, model_of};
 use deciban::model::{AUTO, Candidate, FUSED, Model, settles, statistics_of};
@@ -89,6 +89,9 @@ pub struct Learned {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
+    if request.options.equal_together {
+        input.tell_apart(Identity::Contents);
+    }
     let kind = match request.model.as_str() {
         AUTO => request.options.names_model()?,
         name => Some(name),
@@ -259,7 +262,8 @@ impl Learning {
             let (kind, statistics) = (FUSED.to_string(), self.kept(&model, input)?);
             return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
         }
-        compared.name_fused(&comparison::fit_options(models, *effort, drawn, default_folds));
+        let options = comparison::fit_options(models, *effort, drawn, default_folds, input.identity());
+        compared.name_fused(&options);
         let model = finished(compared.refit_best(&candidates, input)?)?;
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();

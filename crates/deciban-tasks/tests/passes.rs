@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deciban::Result;
 use deciban::calibrate::Method;
-use deciban::data::{Batch, Profile, Schema};
+use deciban::data::{Batch, Identity, Profile, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic};
@@ -44,6 +44,10 @@ impl Input for Counting<'_> {
     ) -> Result<()> {
         self.passes.fetch_add(1, Ordering::Relaxed);
         self.rows.map_in_order(map, emit)
+    }
+
+    fn tell_apart(&mut self, by: Identity) {
+        self.rows.tell_apart(by);
     }
 
     fn settle(&mut self) -> Result<Counted> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::data::{Batch, MISSING, Profile, Schema, row_hashes};
+use crate::data::{Batch, Identity, MISSING, Profile, Schema, row_hashes};
 use crate::error::{Error, Result};
 use crate::pass::{Accumulator, ErasedPass, ErasedStatistic, Pass, of_pass};
 
@@ -31,6 +31,11 @@ pub trait Engine {
     /// What counts how far the work has come, if somebody watches.
     fn watch(&self) -> Option<&Watch> {
         None
+    }
+
+    /// What tells rows apart where some of them are drawn. Rows that are spread over machines have no lasting places.
+    fn identity(&self) -> Identity {
+        Identity::Place
     }
 
     /// What the rows are. Where classes turn up as the rows come, they are complete after a run.
@@ -119,6 +124,7 @@ pub struct Memory<'a> {
     batch: Batch<'a>,
     stop: Option<&'a AtomicBool>,
     watch: Option<&'a Watch>,
+    identity: Identity,
 }
 
 /// Rows observed at once: enough to sort by class, few enough to stay in the cache.
@@ -133,13 +139,18 @@ impl<'a> Memory<'a> {
             most if most > schema.classes().len() => {
                 Err(Error::Shape { what: "class codes".into(), expected: schema.classes().len(), found: most })
             }
-            _ => Ok(Memory { schema, batch, stop: None, watch: None }),
+            _ => Ok(Memory { schema, batch, stop: None, watch: None, identity: Identity::Place }),
         }
     }
 
     /// Ends a run soon after `stop` turns true, with [`Error::Interrupted`].
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Memory { stop: Some(stop), ..self }
+    }
+
+    /// Says what tells rows apart.
+    pub fn tell_apart(&mut self, by: Identity) {
+        self.identity = by;
     }
 
     /// Counts what is done, and ends when the watch asks for it.
@@ -149,6 +160,10 @@ impl<'a> Memory<'a> {
 }
 
 impl Engine for Memory<'_> {
+    fn identity(&self) -> Identity {
+        self.identity
+    }
+
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         let rows = self.batch.rows();
         self.watch.inspect(|watch| watch.pass());

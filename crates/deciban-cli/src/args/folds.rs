@@ -20,6 +20,10 @@ pub struct FoldArgs {
     /// The values of this column are the folds
     #[arg(long, value_name = "COLUMN")]
     fold: Option<String>,
+    /// Equal rows stay in one fold. Folds then do not depend on the order of the rows, and are those of the same
+    /// rows on Spark
+    #[arg(long, conflicts_with_all = ["group", "fold"])]
+    equal_together: bool,
 }
 
 impl FoldArgs {
@@ -43,6 +47,7 @@ impl FoldArgs {
         match (&self.group, &self.fold) {
             (Some(_), _) => FoldRule::Grouped,
             (None, Some(_)) => FoldRule::Given,
+            (None, None) if self.equal_together => FoldRule::EqualTogether,
             (None, None) => FoldRule::Stratified,
         }
     }

@@ -53,6 +53,10 @@ pub struct GaussianArgs {
     /// The seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Equal rows stay in one fold. Folds then do not depend on the order of the rows, and are those of the same
+    /// rows on Spark
+    #[arg(long)]
+    equal_together: bool,
 }
 
 impl GaussianArgs {
@@ -73,6 +77,7 @@ impl GaussianArgs {
             prior_rows: self.prior_rows,
             folds: self.folds.map(|folds| folds as usize),
             seed: self.seed,
+            equal_together: self.equal_together,
             ..Options::default()
         }
     }

@@ -96,6 +96,9 @@ class Classifier(Estimator):
         10 up to 2,000, 5 up to 10,000 and 3 beyond that.
     seed : int, optional
         The seed of everything random; 0 by default.
+    equal_together : bool, default False
+        Whether equal rows stay in one fold. Folds then do not depend on the order of the rows, and are those of the
+        same rows on Spark.
     pseudo_count : float, optional
         Rows that are added to every level, word or bin; 1 by default, 0 is maximum likelihood.
     refuse_unseen : bool, default False
@@ -201,6 +204,7 @@ class Classifier(Estimator):
         models=None,
         folds=None,
         seed=None,
+        equal_together=False,
         pseudo_count=None,
         refuse_unseen=False,
         joint_numbers=False,
@@ -256,6 +260,7 @@ class Classifier(Estimator):
         self.models = models
         self.folds = folds
         self.seed = seed
+        self.equal_together = equal_together
         self.pseudo_count = pseudo_count
         self.refuse_unseen = refuse_unseen
         self.joint_numbers = joint_numbers

@@ -50,6 +50,7 @@ class Classifier:
     models: str | list[str] | None
     folds: int | None
     seed: int | None
+    equal_together: bool
     pseudo_count: float | None
     refuse_unseen: bool
     joint_numbers: bool
@@ -114,6 +115,7 @@ class Classifier:
         models: str | list[str] | None = None,
         folds: int | None = None,
         seed: int | None = None,
+        equal_together: bool = False,
         pseudo_count: float | None = None,
         refuse_unseen: bool = False,
         joint_numbers: bool = False,

@@ -171,6 +171,7 @@ def compare(
     seed=0,
     group=None,
     fold=None,
+    equal_together=False,
     sample_weight=None,
     prior=None,
     costs=None,
@@ -221,6 +222,9 @@ def compare(
     group, fold : array-like or str, optional
         Groups whose rows stay in one fold, or the fold of each row: a value for each row, or the name of a column,
         which is not a feature then.
+    equal_together : bool, default False
+        Whether equal rows stay in one fold. Folds then do not depend on the order of the rows, and are those of the
+        same rows on Spark.
     sample_weight : array-like or str, optional
         A weight of each row; in a file, the name of a column.
     prior, costs, reject
@@ -268,7 +272,7 @@ def compare(
         X = _without(_frame.frame(X), named) if named else X
     fitted = _fitted(models)
     if fitted is not None:
-        given = {"folds": (folds, "auto"), "effort": (effort, "normal"), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None)}
+        given = {"folds": (folds, "auto"), "effort": (effort, "normal"), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None), "equal_together": (equal_together, False)}
         given |= {name: (getattr(reader, name), default) for name, default in READING.items()}
         for name, (value, default) in given.items():
             if (value is not None) if default is None else (value != default):
@@ -276,7 +280,9 @@ def compare(
         return _judge(fitted, X, y, paths, target, sample_weight, (prior, costs, reject), seed, n_jobs)
     if group is not None and fold is not None:
         raise ValueError("give group or fold, not both: a fold of its own keeps a group together")
-    rule = "group" if group is not None else "fold" if fold is not None else "stratified"
+    if equal_together and folded is not None:
+        raise ValueError("equal_together is for folds that are dealt by rows: drop it, or group and fold")
+    rule = "group" if group is not None else "fold" if fold is not None else "equal" if equal_together else "stratified"
     kinds = [str(name) for name in _labels.listed(models)]
     how = lambda classes: (  # noqa: E731
         kinds, str(by), str(effort), str(folds), rule, int(seed), _application.application(classes, prior, costs, reject),

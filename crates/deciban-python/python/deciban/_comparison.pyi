@@ -38,6 +38,7 @@ def compare(
     seed: int = 0,
     group: ArrayLike | str | None = None,
     fold: ArrayLike | str | None = None,
+    equal_together: bool = False,
     sample_weight: ArrayLike | str | None = None,
     prior: _Prior | None = None,
     costs: _Costs | None = None,

@@ -1,7 +1,7 @@
 //! A search: every kind of model that fits the columns, with several options each, judged by rows that the models
 //! have not learned from.
 
-use deciban::data::Schema;
+use deciban::data::{Identity, Schema};
 use deciban::engine::{Engine, Run};
 use deciban::folds::Folds;
 use deciban::learn::{Effort, Summarise};
@@ -45,6 +45,7 @@ pub(crate) fn fit_options(
     effort: Effort,
     (folds, seed): (usize, u64),
     default_folds: usize,
+    identity: Identity,
 ) -> String {
     let mut options = String::new();
     if !models.is_empty() {
@@ -58,6 +59,9 @@ pub(crate) fn fit_options(
     }
     if seed != 0 {
         options += &format!(" --seed {seed}");
+    }
+    if identity == Identity::Contents {
+        options += " --equal-together";
     }
     options
 }
@@ -166,6 +170,8 @@ impl std::str::FromStr for FoldCount {
 pub enum FoldRule {
     /// Every fold has its share of every class.
     Stratified,
+    /// The same, and equal rows stay in one fold: rows are dealt by what they hold, and not by their places.
+    EqualTogether,
     /// Rows of one group stay in one fold; the rows carry their groups.
     Grouped,
     /// The rows carry their folds.
@@ -209,6 +215,9 @@ pub enum Found {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> {
+    if request.rule == FoldRule::EqualTogether {
+        input.tell_apart(Identity::Contents);
+    }
     let mut told = Look::new(input)?.remarks(&[]);
     let Counted { rows, .. } = input.settle()?;
     told.extend(Remark::warnings(input.warnings()));
@@ -221,7 +230,14 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
     let found = match request.by {
         Measure::LogLoss => {
             let mut comparison = request.validation(input, folds)?.run(input, &candidates)?;
-            comparison.name_fused(&fit_options(&request.models, request.effort, (folds, request.seed), default_folds));
+            let drawn = (folds, request.seed);
+            comparison.name_fused(&fit_options(
+                &request.models,
+                request.effort,
+                drawn,
+                default_folds,
+                input.identity(),
+            ));
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
         }
@@ -249,10 +265,10 @@ impl Comparing {
         let folds = match (self.folds, self.rule) {
             (FoldCount::LeaveOneOut, FoldRule::Stratified) => return Ok(CrossValidation::leave_one_out()),
             (FoldCount::LeaveOneOut, _) => {
-                let message = "rows are left out one by one: drop §group and §fold";
+                let message = "rows are left out one by one: drop §group, §fold and §equal_together";
                 return Err(Error::parameter("folds=leave-one-out", message));
             }
-            (_, FoldRule::Stratified) => Folds::stratified(input, count, self.seed)?,
+            (_, FoldRule::Stratified | FoldRule::EqualTogether) => Folds::stratified(input, count, self.seed)?,
             (_, FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
             (_, FoldRule::Given) => Folds::given(input)?,
         };

@@ -337,10 +337,15 @@ impl<'a> Batch<'a> {
 
     /// What a cell holds, as 64 bits: its hash, or a number, or a code; `None` for texts without a hash.
     pub(crate) fn bits(&self, column: usize, row: usize) -> Option<u64> {
-        match self.hashes.iter().find(|(place, _)| *place == column) {
-            Some((_, hashes)) => Some(hashes[row]),
+        match self.cell_hashes(column) {
+            Some(hashes) => Some(hashes[row]),
             None => self.columns[column].bits(row),
         }
+    }
+
+    /// The hash of each cell of a column, if the batch carries them.
+    pub(super) fn cell_hashes(&self, column: usize) -> Option<&'a [u64]> {
+        self.hashes.iter().find(|(place, _)| *place == column).map(|(_, hashes)| *hashes)
     }
 
     /// Says which row of the whole input the batch begins with, counted from 0.

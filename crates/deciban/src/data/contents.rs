@@ -3,6 +3,7 @@
 //!
 //! The key of a row mixes what its cells hold, column after column: a number by its bits, a level or word by its
 //! letters, not by its code, which is that of one input. A text is the sum of its words: their order does not matter.
+//! Where a batch carries hashes of levels and words, these are taken.
 //! Equal rows have equal keys.
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,10 @@ impl Contents {
         let (all, mut numbers) = (Rows::Range(0..batch.rows()), vec![0.0; batch.rows()]);
         let mix = |key: &mut u64, bits: u64| *key = hash(*key, bits);
         for column in 0..batch.width() {
+            if let Some(hashes) = batch.cell_hashes(column) {
+                keys.iter_mut().zip(hashes).for_each(|(key, hash)| mix(key, *hash));
+                continue;
+            }
             match batch.view(column) {
                 View::Numbers(view) => {
                     view.read(&all, &mut numbers);

@@ -1,7 +1,7 @@
 //! Folds: which rows are held out together.
 //!
-//! - **Stratified**: every class is spread evenly. Row i of the input draws hash(seed, i); the rows of
-//!   a class are ranked by it, and of n rows rank r goes to fold ⌊rK/n⌋, so that folds of a class
+//! - **Stratified**: every class is spread evenly. Row i of the input draws hash(seed, i), or a hash of
+//!   what it holds, as the engine's [`Identity`] says; the rows of a class are ranked by it, and of n rows rank r goes to fold ⌊rK/n⌋, so that folds of a class
 //!   differ by one row at most. Each class begins where the one before ended, so that folds of many
 //!   small classes fill up alike. Classes of more than 65,536 rows are cut where a uniform hash
 //!   should be: their folds differ by chance, by less than two per cent.
@@ -9,10 +9,12 @@
 //!   fold with the fewest rows.
 //! - **Given**: a column says it.
 //!
-//! Folds here go by a row's place, not by what it holds, as folds of statistics files do: in a table
-//! of categories many rows are equal, and holding all of them out would ask a model about rows whose
-//! kind it has never seen. The price is that the same rows in another order have other folds. Rows
-//! that belong together for another reason need groups.
+//! On one machine folds go by a row's place by default, not by what it holds, as folds of statistics
+//! files do: in a table of categories many rows are equal, and holding all of them out would ask a model
+//! about rows whose kind it has never seen. The price is that the same rows in another order have other
+//! folds. Rows on several machines have no lasting order, so there folds go by what rows hold; one machine
+//! has the same folds if its rows are told apart by their contents, too. Rows that belong together for another
+//! reason need groups.
 
 mod view;
 
@@ -20,7 +22,7 @@ pub use view::{Folded, View, Viewed};
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Batch, MISSING};
+use crate::data::{Batch, Identity, MISSING};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -41,16 +43,30 @@ pub struct Folds {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Rule {
     /// For each class the hashes at which folds 1, 2, ... begin, and the fold it begins with.
-    Stratified { seed: u64, classes: Vec<(Vec<u64>, usize)> },
+    Stratified {
+        seed: u64,
+        #[serde(default)]
+        by: Identity,
+        classes: Vec<(Vec<u64>, usize)>,
+    },
     /// The fold of each code that the batches carry.
     Coded(Vec<u32>),
+}
+
+/// All that folds depend on beside the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Drawn {
+    pub count: usize,
+    pub seed: u64,
+    pub by: Identity,
 }
 
 impl Folds {
     /// Folds in which every class is spread evenly; one pass over the labels.
     pub fn stratified(engine: &dyn Engine, count: usize, seed: u64) -> Result<Self> {
         check_count(count)?;
-        let Draws { classes } = engine.run(&Draw { seed })?;
+        let by = engine.identity();
+        let Draws { classes } = engine.run(&Draw { seed, by })?;
         let mut start = 0;
         let mut cuts = Vec::new();
         for (rows, mut hashes) in classes {
@@ -63,7 +79,7 @@ impl Folds {
             cuts.push(((1..count).map(begin).collect(), start));
             start = (start + rows) % count;
         }
-        Ok(Folds { count, rule: Rule::Stratified { seed, classes: cuts } })
+        Ok(Folds { count, rule: Rule::Stratified { seed, by, classes: cuts } })
     }
 
     /// Folds that keep the groups together whose codes the batches carry; one pass over them.
@@ -100,30 +116,37 @@ impl Folds {
         self.count
     }
 
-    /// Their number and seed, if these are all that they depend on beside the rows.
-    pub(crate) fn drawn(&self) -> Option<(usize, u64)> {
+    /// How they were drawn, if they were.
+    pub(crate) fn drawn(&self) -> Option<Drawn> {
         match &self.rule {
-            Rule::Stratified { seed, .. } => Some((self.count, *seed)),
+            Rule::Stratified { seed, by, .. } => Some(Drawn { count: self.count, seed: *seed, by: *by }),
             Rule::Coded(_) => None,
+        }
+    }
+
+    /// What tells rows apart.
+    pub(crate) fn identity(&self) -> Identity {
+        match &self.rule {
+            Rule::Stratified { by, .. } => *by,
+            Rule::Coded(_) => Identity::Place,
         }
     }
 
     /// The fold of each row of a labelled batch; of rows without a label, [`MISSING`].
     pub fn of(&self, batch: &Batch<'_>) -> Result<Vec<u32>> {
         let labels = batch.labels_to_learn()?;
-        let labelled = labels.iter().enumerate();
         match &self.rule {
-            Rule::Stratified { seed, classes } => Ok(labelled
-                .map(|(row, &class)| match classes.get(class as usize) {
+            Rule::Stratified { seed, by, classes } => Ok(labels
+                .iter()
+                .zip(by.draw(*seed, batch))
+                .map(|(&class, drawn)| match classes.get(class as usize) {
                     None => MISSING,
-                    Some((cuts, start)) => {
-                        let drawn = hash(*seed, batch.row_number(row));
-                        ((cuts.partition_point(|cut| *cut <= drawn) + start) % self.count) as u32
-                    }
+                    Some((cuts, start)) => ((cuts.partition_point(|cut| *cut <= drawn) + start) % self.count) as u32,
                 })
                 .collect()),
             Rule::Coded(fold) => {
                 let codes = batch.given_folds().ok_or_else(no_codes)?;
+                let labelled = labels.iter().enumerate();
                 labelled
                     .map(|(row, &class)| match (class, fold.get(codes[row] as usize)) {
                         (MISSING, _) => Ok(MISSING),
@@ -155,6 +178,7 @@ fn missing_code(batch: &Batch<'_>, row: usize) -> Error {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
     seed: u64,
+    by: Identity,
 }
 
 /// For each class its rows and, while they are not too many, their hashes.
@@ -175,10 +199,14 @@ impl Pass for Draw {
         8 * MOST_RANKED
     }
 
+    fn wants_hashes(&self) -> bool {
+        self.by.wants_hashes()
+    }
+
     fn observe(&self, draws: &mut Draws, batch: &Batch<'_>) -> Result<()> {
         let labels = batch.labels_to_learn()?;
-        for (row, &class) in labels.iter().enumerate().filter(|(_, class)| **class != MISSING) {
-            let hash = hash(self.seed, batch.row_number(row));
+        let drawn = self.by.draw(self.seed, batch);
+        for (&class, hash) in labels.iter().zip(drawn).filter(|(class, _)| **class != MISSING) {
             draws.add(class as usize, 1, &[hash]);
         }
         Ok(())
@@ -210,11 +238,12 @@ impl Statistic for Draws {
 
 impl Stored for Draw {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &self.seed)
+        archive.put_json(name, &(self.seed, self.by))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        Ok(Draw { seed: archive.json(name)? })
+        let (seed, by) = archive.json(name)?;
+        Ok(Draw { seed, by })
     }
 }
 
@@ -299,7 +328,7 @@ impl Stored for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Schema;
+    use crate::data::{Column, Kind, Schema, Sparse, row_hashes};
     use crate::engine::Memory;
 
     fn sizes(folds: &Folds, batch: &Batch<'_>, labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
@@ -327,6 +356,50 @@ mod tests {
         let other = Folds::stratified(&engine, 10, 2).unwrap();
         assert_ne!(folds.of(&batch).unwrap(), other.of(&batch).unwrap());
         assert!(Folds::stratified(&engine, 1, 1).is_err());
+    }
+
+    #[test]
+    fn by_contents_folds_do_not_depend_on_the_order_of_rows_and_their_codes() {
+        // 300 rows, each number 3 times, with one of two colours and texts of two words; reversed, with other codes.
+        let rows = |number: usize| ((number % 100) as f64, (number % 2) as u32, [(number % 5) as u32, 5]);
+        let folds_of = |order: &[usize], colours: [&str; 2], colour_code: fn(u32) -> u32| {
+            let numbers: Vec<f64> = order.iter().map(|&i| rows(i).0).collect();
+            let colour: Vec<u32> = order.iter().map(|&i| colour_code(rows(i).1)).collect();
+            let words: Vec<u32> = order.iter().flat_map(|&i| rows(i).2).collect();
+            let starts: Vec<usize> = (0..=order.len()).map(|i| 2 * i).collect();
+            let ones = vec![1.0; words.len()];
+            let labels: Vec<u32> = order.iter().map(|&i| u32::from(i % 100 >= 70)).collect();
+            let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            let columns = vec![
+                Column::number("x"),
+                Column { name: "colour".into(), kind: Kind::Category, levels: names(&colours) },
+                Column { name: "text".into(), kind: Kind::Text, levels: names(&["a", "b", "c", "d", "e", "f"]) },
+            ];
+            let schema = Schema::new(columns, "y", vec!["p".into(), "q".into()]).unwrap();
+            let texts = Sparse::of_words(&starts[..], &words[..], &ones[..], 6).unwrap();
+            let batch = Batch::new(order.len()).column(&numbers[..]).unwrap().codes(&colour).unwrap();
+            let batch = batch.sparse(texts).unwrap().classes(&labels).unwrap();
+            let mut engine = Memory::new(schema, batch.clone()).unwrap();
+            engine.tell_apart(Identity::Contents);
+            let folds = Folds::stratified(&engine, 5, 3).unwrap();
+            // As the engine hands rows to a pass that wants hashes.
+            let hashes = row_hashes(engine.schema().unwrap().columns(), &batch);
+            let hashed = hashes.iter().fold(batch, |batch, (column, cells)| batch.hashes(*column, cells).unwrap());
+            let seen = folds.of(&hashed).unwrap();
+            let mut by_row: Vec<(usize, u32)> = order.iter().copied().zip(seen).collect();
+            by_row.sort_unstable();
+            by_row.into_iter().map(|(_, fold)| fold).collect::<Vec<u32>>()
+        };
+        let order: Vec<usize> = (0..300).collect();
+        let reversed: Vec<usize> = (0..300).rev().collect();
+        let first = folds_of(&order, ["red", "blue"], |code| code);
+        assert_eq!(first, folds_of(&reversed, ["blue", "red"], |code| 1 - code));
+        (0..100).for_each(|i| assert!(first[i] == first[i + 100] && first[i] == first[i + 200], "row {i}"));
+        // Class p has 210 rows, q has 90: 42 and 18 in each fold, but for equal rows that stay together.
+        for fold in 0..5 {
+            let of = |class: bool| (0..300).filter(|&i| first[i] == fold && (i % 100 >= 70) == class).count();
+            assert!(of(false).abs_diff(42) <= 3 && of(true).abs_diff(18) <= 3, "{} {}", of(false), of(true));
+        }
     }
 
     #[test]

@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 
 use super::Folds;
-use crate::data::{Batch, MISSING, Profile, Schema};
+use crate::data::{Batch, Identity, MISSING, Profile, Schema};
 use crate::engine::{Engine, Watch};
 use crate::error::Result;
 use crate::file::Archive;
-use crate::numerics::hash;
 use crate::pass::{Accumulator, ErasedPass, ErasedStatistic, store_named};
 
 /// What is seen of the rows.
@@ -19,11 +18,11 @@ pub struct View {
     without: Option<u32>,
     /// The classes that are seen, by their codes, in the order of their new codes.
     classes: Option<Vec<usize>>,
-    /// The share of the rows that is seen, drawn by their places; a smaller one is part of a larger one.
+    /// The share of the rows that is seen, drawn as the folds are; a smaller one is part of a larger one.
     share: f64,
 }
 
-/// Sets the rows of a share apart from those of a fold, which are drawn by their places, too.
+/// Sets the rows of a share apart from those of a fold.
 const SHARE_SEED: u64 = 0x5eed_5a4e;
 
 impl View {
@@ -47,7 +46,10 @@ impl View {
         if self.without.is_none() && self.share >= 1.0 {
             return body(&batch.clone().folds(&folds)?);
         }
-        let drawn = |row: usize| (hash(SHARE_SEED, batch.row_number(row)) >> 11) as f64 * (-53f64).exp2();
+        let drawn = match self.share < 1.0 {
+            true => self.folds.identity().draw(SHARE_SEED, batch),
+            false => vec![0; batch.rows()],
+        };
         let labels = batch.labels().unwrap_or(&[]);
         // The new code of each class.
         let codes = self.classes.as_ref().map(|classes| {
@@ -60,7 +62,7 @@ impl View {
             Some(codes) => codes.get(class as usize).copied().unwrap_or(MISSING),
         };
         let seen = |(row, (&class, &fold)): (usize, (&u32, &u32))| match self.without == Some(fold) {
-            false if drawn(row) < self.share => code(class),
+            false if (drawn[row] >> 11) as f64 * (-53f64).exp2() < self.share => code(class),
             _ => MISSING,
         };
         let given = labels;
@@ -95,6 +97,10 @@ impl<'a> Folded<'a> {
 }
 
 impl Engine for Folded<'_> {
+    fn identity(&self) -> Identity {
+        self.engine.identity()
+    }
+
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         self.engine.collect(&Viewed::new(pass, &self.view))
     }
@@ -165,7 +171,7 @@ impl ErasedPass for Viewed<'_> {
     }
 
     fn needs_hashes(&self) -> bool {
-        false
+        self.view.folds.identity().wants_hashes() || self.pass.needs_hashes()
     }
 
     fn store_pass(&self, archive: &mut Archive, name: &str) -> Result<()> {

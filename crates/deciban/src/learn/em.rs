@@ -17,7 +17,7 @@ use super::summary::Group;
 use super::{
     About, Block, Classifier, Components, Count, Expect, FittedBlock, Generative, GenerativeModel, Statistics,
 };
-use crate::data::{Batch, Column, Contents, Schema};
+use crate::data::{Batch, Column, Contents, Identity, Schema};
 use crate::engine::{Engine, Memory, Run};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, GaussianStatistic, Rank, Structure};
@@ -121,6 +121,10 @@ impl Engine for Inside<'_> {
     fn collect(&self, pass: &dyn ErasedPass) -> Result<ErasedStatistic> {
         self.check_stop()?;
         self.rows.collect(pass)
+    }
+
+    fn identity(&self) -> Identity {
+        self.engine.identity()
     }
 
     fn check_stop(&self) -> Result<()> {

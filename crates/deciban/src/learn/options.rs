@@ -69,7 +69,7 @@ pub(super) const EM: Group = &["components", "unlabelled_weight", "iterations"];
 /// How much work a search may take, and the kinds of models that it tries.
 pub(crate) const SEARCH: Group = &["effort", "models"];
 /// Folds settle what is left open, and calibrations of any model.
-pub(crate) const FOLDS: Group = &["folds", "seed"];
+pub(crate) const FOLDS: Group = &["folds", "seed", "equal_together"];
 pub(crate) const PSEUDO_COUNT: Group = &["pseudo_count"];
 pub(crate) const LEVELS: Group = &["refuse_unseen"];
 pub(super) const MIXED: Group = &["joint_numbers", "family"];
@@ -148,6 +148,8 @@ pub struct Options {
     pub folds: Option<usize>,
     /// The seed of everything random.
     pub seed: u64,
+    /// Equal rows are dealt into the same fold, by what they hold and not by their places.
+    pub equal_together: bool,
     /// Rows that the prior adds to every level, word or bin.
     pub pseudo_count: f64,
     /// Levels that were not there at fit are errors.
@@ -205,6 +207,7 @@ impl Default for Options {
             iterations: None,
             folds: None,
             seed: 0,
+            equal_together: false,
             pseudo_count: 1.0,
             refuse_unseen: false,
             joint_numbers: false,

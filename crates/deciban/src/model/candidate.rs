@@ -2,10 +2,11 @@
 
 use super::{CalibratedModel, Member, Model, Recipe};
 use crate::calibrate::Calibration;
-use crate::data::Column;
+use crate::data::{Column, Identity};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::family::{AnyFamily, Family};
+use crate::folds::Drawn;
 use crate::learn::{Generative, Learner, Logistic};
 
 /// A model to be tried.
@@ -98,9 +99,9 @@ impl Candidate {
         }
     }
 
-    /// What `fit` needs to be told so that its folds, `drawn` by number and seed, are those of the comparison:
-    /// folds settle what is left open, and calibrations. Nothing where its defaults are these.
-    pub(crate) fn fold_options(&self, drawn: (usize, u64), calibrated: bool) -> String {
+    /// What `fit` needs to be told so that its folds are `drawn` as those of the comparison: folds settle what is left
+    /// open, and calibrations. Nothing where its defaults are these.
+    pub(crate) fn fold_options(&self, drawn: Drawn, calibrated: bool) -> String {
         let blocks = || match &self.recipe {
             Recipe::Generative(learner) => learner.blocks(),
             _ => &[],
@@ -110,9 +111,17 @@ impl Candidate {
             return String::new();
         }
         // `fit` has 5 folds by default, and fewer where nothing but a family is chosen.
-        let folds = if drawn.0 != 5 || chooses_family { format!(" --folds {}", drawn.0) } else { String::new() };
-        let seed = if drawn.1 != 0 { format!(" --seed {}", drawn.1) } else { String::new() };
-        folds + &seed
+        let mut options = String::new();
+        if drawn.count != 5 || chooses_family {
+            options += &format!(" --folds {}", drawn.count);
+        }
+        if drawn.seed != 0 {
+            options += &format!(" --seed {}", drawn.seed);
+        }
+        if drawn.by == Identity::Contents && calibrated {
+            options += " --equal-together";
+        }
+        options
     }
 
     /// Whether folds settle something that is left open.
@@ -120,11 +129,11 @@ impl Candidate {
         matches!(&self.recipe, Recipe::Generative(learner) if learner.blocks().iter().any(|b| b.family.is_open()))
     }
 
-    /// Learns the model from rows; what is left open is settled by folds that are `drawn` by number and seed.
-    pub(crate) fn learn_by(&self, drawn: (usize, u64), engine: &dyn Engine) -> Result<Model> {
+    /// Learns the model from rows; what is left open is settled by folds of this number and seed.
+    pub(crate) fn learn_by(&self, drawn: Drawn, engine: &dyn Engine) -> Result<Model> {
         match &self.recipe {
             Recipe::Generative(learner) if self.is_open() => {
-                learner.clone().folds(drawn.0, drawn.1).learn(engine).map(Model::Generative)
+                learner.clone().folds(drawn.count, drawn.seed).learn(engine).map(Model::Generative)
             }
             _ => self.learn(engine),
         }

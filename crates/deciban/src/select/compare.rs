@@ -11,7 +11,7 @@ use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
-use crate::folds::{Folded, Folds, View};
+use crate::folds::{Drawn, Folded, Folds, View};
 use crate::learn::{Generative, Statistics, Summarise};
 use crate::model::{CalibratedModel, Candidate, FusedModel, Model, Part, Recipe};
 use crate::posterior::Prior;
@@ -80,8 +80,8 @@ pub struct Comparison {
     failed: Vec<(String, Error)>,
     statistics: Statistics,
     rows: HeldRows,
-    /// The number and seed of the folds, where they are drawn.
-    drawn: Option<(usize, u64)>,
+    /// How the folds were drawn, if they were.
+    drawn: Option<Drawn>,
 }
 
 impl CrossValidation {
@@ -316,7 +316,7 @@ impl Comparison {
     }
 
     /// Adds to the names what depends on the folds, so that `fit` with a name repeats the model.
-    fn name_folds(&mut self, drawn: Option<(usize, u64)>, candidates: &[Candidate]) {
+    fn name_folds(&mut self, drawn: Option<Drawn>, candidates: &[Candidate]) {
         self.drawn = drawn;
         let Some(drawn) = drawn else { return };
         for outcome in &mut self.ranked {

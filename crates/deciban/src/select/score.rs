@@ -297,6 +297,10 @@ impl Pass for Score {
         self.judge.size() * self.candidates() * self.models.len()
     }
 
+    fn wants_hashes(&self) -> bool {
+        self.folds.identity().wants_hashes()
+    }
+
     fn observe(&self, scored: &mut Scored, batch: &Batch<'_>) -> Result<()> {
         let labels = batch.labels().ok_or_else(|| Error::Schema("the rows have no labels to compare with".into()))?;
         let folds = self.folds.of(batch)?;

@@ -15,6 +15,7 @@ def compare(
     effort: str = "normal",
     by: str = "log-loss",
     seed: int = 0,
+    equal_together: bool = False,
     weightCol: str | None = None,
     prior: Any = None,
     costs: Any = None,

@@ -20,6 +20,7 @@ def compare(
     effort="normal",
     by="log-loss",
     seed=0,
+    equal_together=False,
     weightCol=None,
     prior=None,
     costs=None,
@@ -30,8 +31,9 @@ def compare(
 ):
     """Compares models by cross-validation, as `deciban.compare` does, with the rows where they are.
 
-    Every row is scored by models that were fitted without its fold. Rows are dealt into folds by their places, counted
-    over the partitions in their order.
+    Every row is scored by models that were fitted without its fold. Where tasks read files by themselves, rows are dealt
+    into folds by their places, as on one machine. The rows of other frames have no lasting places: they are dealt by what
+    they hold, and equal rows stay in one fold, as with ``equal_together=True`` on one machine.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def compare(
         Labelled rows. Those without a label are left out.
     labelCol : str, default "label"
         The column of the classes.
-    models, folds, effort, by, seed, prior, costs, reject, top
+    models, folds, effort, by, seed, equal_together, prior, costs, reject, top
         As in `deciban.compare`.
     weightCol : str, optional
         A column of row weights.
@@ -67,7 +69,8 @@ def compare(
     _frames.check(dataset, [labelCol, *([weightCol] if weightCol else [])])
     cluster = Cluster.of(dataset, labelCol, weightCol, source)
     told = _application.application([], prior, costs, reject)
-    how = ([str(name) for name in _labels.listed(models)], str(by), str(effort), str(folds), "stratified", int(seed), told)
+    kinds, rule = [str(name) for name in _labels.listed(models)], "equal" if equal_together else "stratified"
+    how = (kinds, str(by), str(effort), str(folds), rule, int(seed), told)
     columns = _stream.columns_of(reader, labelCol, weightCol)
     core = _core.Comparison.of_remote(cluster.ask, cluster.first(), _stream.reading(reader), columns, how)
     for is_warning, message in core.remarks:

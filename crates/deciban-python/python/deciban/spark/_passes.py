@@ -165,6 +165,10 @@ class Cluster:
         """Answers a question of the core."""
         return getattr(self, f"_{what}")(*given)
 
+    def _has_places(self) -> bool:
+        """Whether rows have the same places in every pass, which are those on one machine: those of files do."""
+        return self.shares is not None
+
     def first(self) -> _core.Rows:
         """Some of the first rows."""
         table = self._first_of_files()

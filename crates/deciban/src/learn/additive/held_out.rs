@@ -74,6 +74,10 @@ impl Pass for HeldOut {
         5
     }
 
+    fn wants_hashes(&self) -> bool {
+        self.folds.identity().wants_hashes()
+    }
+
     fn observe(&self, losses: &mut Losses, batch: &Batch<'_>) -> Result<()> {
         let (labels, folds) = (batch.labels_to_learn()?, self.folds.of(batch)?);
         let mut gathered = Gathered::default();
