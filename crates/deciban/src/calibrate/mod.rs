@@ -313,16 +313,26 @@ impl Calibration {
 
     /// Calibrated evidence, where each row has its [`Share`] of the map.
     pub fn apply_shares(&self, evidence: &Evidence, share: impl Fn(usize) -> Share + Sync) -> Result<Evidence> {
-        const CHUNK: usize = 1024;
         let classes = evidence.classes();
         Error::check_shape("classes of the evidence", self.classes().unwrap_or(classes), classes)?;
         let mut values = evidence.values().to_vec();
-        values.par_chunks_mut(CHUNK * classes).enumerate().for_each(|(chunk, values)| {
+        self.apply_in_place(&mut values, classes, share);
+        Evidence::new(classes, values)
+    }
+
+    /// Calibrates evidence of as many classes as the map has, row after row; few rows on the caller's thread, before
+    /// another would have woken.
+    pub(crate) fn apply_in_place(&self, values: &mut [f64], classes: usize, share: impl Fn(usize) -> Share + Sync) {
+        const CHUNK: usize = 1024;
+        let apply = |(chunk, values): (usize, &mut [f64])| {
             for (i, row) in values.chunks_exact_mut(classes).enumerate() {
                 self.apply_row(row, share(chunk * CHUNK + i));
             }
-        });
-        Evidence::new(classes, values)
+        };
+        match values.len() <= CHUNK * classes {
+            true => apply((0, values)),
+            false => values.par_chunks_mut(CHUNK * classes).enumerate().for_each(apply),
+        }
     }
 
     /// Calibrates the evidence of one row.

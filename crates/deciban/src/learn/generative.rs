@@ -449,10 +449,6 @@ impl Classifier for GenerativeModel {
         explain::explain(self, x, order, stop)
     }
 
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
-    }
-
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         self.score(|_| true, x, out)
     }

@@ -17,11 +17,10 @@
 use std::sync::atomic::AtomicBool;
 
 use super::options::{FOLDS, Group, Named, Options, Seen};
-use super::{About, Classifier, Generative, Learner, Statistics, evidence_of, score_in_tiles};
+use super::{About, Classifier, Generative, Learner, Statistics, score_in_tiles};
 use crate::data::{Batch, Cells, Column, Rows, Tile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::evidence::Evidence;
 use crate::explain::{AVERAGE, Entry, Explanation, Order, base, slopes};
 use crate::family::AnyStatistic;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, LinearForm};
@@ -240,10 +239,6 @@ impl Classifier for LeastSquaresModel {
 
     fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
         (0..x.rows()).map(|row| self.explain_row(x, row)).collect()
-    }
-
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
     }
 
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {

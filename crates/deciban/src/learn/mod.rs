@@ -73,16 +73,13 @@ pub trait Classifier {
     fn about(&self) -> &About;
     /// The same, to change the prior.
     fn about_mut(&mut self) -> &mut About;
-    /// The evidence that rows carry for each class; the batch has the columns of the schema.
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence>;
+    /// Writes the evidence that rows carry for each class into `out`, row after row; the batch has the columns of
+    /// the schema. For few rows all of it happens on the caller's thread.
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()>;
 
-    /// Writes the evidence of each row into `out`, row after row. For few rows this is quicker than
-    /// [`evidence`](Classifier::evidence), and all of it happens on the caller's thread.
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        let evidence = self.evidence(x)?;
-        Error::check_shape("cells for the evidence", evidence.values().len(), out.len())?;
-        out.copy_from_slice(evidence.values());
-        Ok(())
+    /// The evidence that rows carry for each class; the batch has the columns of the schema.
+    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
+        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
     }
 
     /// How many rows it has learned from, by their weights where it knows these alone.

@@ -154,8 +154,11 @@ impl Classifier for CalibratedModel {
         Ok(all)
     }
 
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        self.calibration.apply_shares(&self.model.evidence(x)?, self.shares(x)?)
+    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
+        let classes = self.schema().classes().len();
+        self.model.evidence_into(x, out)?;
+        self.calibration.apply_in_place(out, classes, self.shares(x)?);
+        Evidence::check(classes, out)
     }
 }
 

@@ -138,15 +138,6 @@ impl Classifier for FusedModel {
         Ok(all.into_iter().map(|(explanation, _)| last(explanation)).collect())
     }
 
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        let classes = self.schema().classes().len();
-        let mut sum = vec![0.0; x.rows() * classes];
-        for Member { weight, model, .. } in &self.members {
-            add(&mut sum, *weight, model.evidence(x)?.values());
-        }
-        Evidence::new(classes, sum)
-    }
-
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
         let mut own = vec![0.0; out.len()];
         out.fill(0.0);

@@ -19,7 +19,6 @@ use std::sync::atomic::AtomicBool;
 use crate::data::{Batch, Column};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::evidence::Evidence;
 use crate::explain::{Explanation, Order};
 use crate::family::Domain;
 use crate::file::{Archive, Stored};
@@ -117,10 +116,6 @@ macro_rules! models {
 
             fn about_mut(&mut self) -> &mut About {
                 of_any!(self, model => model.about_mut())
-            }
-
-            fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-                of_any!(self, model => model.evidence(x))
             }
 
             fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {

@@ -49,6 +49,12 @@ pub fn least(x: &[f64]) -> f64 {
     least.iter().chain(last).copied().fold(f64::INFINITY, f64::min)
 }
 
+/// The standard error of a weighted mean m = Σwx/Σw, √(Σw²(x−m)²)/Σw, as if the x were independent. `squares` holds
+/// Σw², Σw²x and Σw²x².
+pub(crate) fn mean_error(weight: f64, mean: f64, [w, wx, wxx]: [f64; 3]) -> f64 {
+    (wxx - 2.0 * mean * wx + mean * mean * w).max(0.0).sqrt() / weight
+}
+
 /// Runs a function of the linear-algebra crate. Its products leave the upper halves of the vector registers in
 /// use, and from then on each scalar `exp` or `ln` of the system waits for them, for 20 times as long as it
 /// takes: they are cleared here.

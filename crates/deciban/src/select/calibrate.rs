@@ -204,7 +204,7 @@ impl Comparison {
             };
             let calibration = (maps.whole.clone(), maps.typical_cells, scores);
             let name = |name: &str, options: &str| format!("{name} --calibrate {method}{options}");
-            self.add(place, calibration, candidates, name, judged);
+            self.add_with(place, calibration, candidates, name, judged);
             all.push(Some(maps));
         }
         Ok(all)

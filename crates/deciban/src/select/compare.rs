@@ -324,44 +324,30 @@ impl Comparison {
         }
     }
 
-    /// Adds the outcome of the candidate at a place with a calibration, by its sums per fold and its losses,
-    /// errors and LLRs per row.
-    pub(super) fn add(
+    /// Adds the outcome of the candidate at a place with a calibration.
+    pub(super) fn add_with(
         &mut self,
         place: usize,
         (calibration, typical_cells, scores): (Calibration, f64, Option<HeldScores>),
         candidates: &[Candidate],
         name: impl FnOnce(&str, &str) -> String,
-        (folds, (losses, errors, llrs)): Judged,
+        judged: Judged,
     ) {
         let Some(plain) = self.ranked.iter().find(|outcome| outcome.place == place).cloned() else { return };
         let candidate = &candidates[plain.candidate];
         let options = self.drawn.map_or_else(String::new, |drawn| candidate.fold_options(drawn, true));
         let name = name(&candidate.name, &options);
+        self.add(Outcome { name, calibration: Some(calibration), typical_cells, scores, ..plain }, judged);
+    }
+
+    /// Adds an outcome, with the sums of each fold and the losses, errors and LLRs of each row.
+    pub(super) fn add(&mut self, outcome: Outcome, (folds, (losses, errors, llrs)): Judged) {
         let mut sums = folds[0].clone();
         folds[1..].iter().for_each(|fold| sums.merge(fold));
         self.rows.losses.push(losses);
         self.rows.errors.push(errors);
         self.rows.llrs.push(llrs);
-        self.ranked.push(Outcome {
-            name,
-            sums,
-            folds,
-            calibration: Some(calibration),
-            typical_cells,
-            scores,
-            place: self.rows.losses.len() - 1,
-            ..plain
-        });
-        self.rank();
-    }
-
-    /// Adds a fused outcome.
-    pub(super) fn add_fusion(&mut self, outcome: Outcome, (losses, errors, llrs): (Vec<f64>, Vec<u8>, Vec<f64>)) {
-        self.rows.losses.push(losses);
-        self.rows.errors.push(errors);
-        self.rows.llrs.push(llrs);
-        self.ranked.push(Outcome { place: self.rows.losses.len() - 1, ..outcome });
+        self.ranked.push(Outcome { sums, folds, place: self.rows.losses.len() - 1, ..outcome });
         self.rank();
     }
 

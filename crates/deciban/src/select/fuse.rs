@@ -90,7 +90,7 @@ impl Comparison {
                 out.iter_mut().zip(&fusion.offsets).for_each(|(e, b)| *e += b);
             }
         }
-        let (folds, kept) = judge(score, rows, |_, r, row| row.copy_from_slice(&fused[r * classes..][..classes]));
+        let judged = judge(score, rows, |_, r, row| row.copy_from_slice(&fused[r * classes..][..classes]));
         let whole = |member: &Chosen| member.evidence(rows, classes, |maps| &maps.whole);
         let mut members: Vec<Vec<f64>> = chosen.iter().map(whole).collect();
         let mut fusion = fit(&members, &weights)?;
@@ -109,9 +109,7 @@ impl Comparison {
             out.fill(0.0);
             add_up(&fusion, members.iter().map(|e| &e[r * classes..][..classes]), out);
         }
-        let held_out = HeldOut::of(rows, &fused, &kept.0, classes)?;
-        let mut sums = folds[0].clone();
-        folds[1..].iter().for_each(|fold| sums.merge(fold));
+        let held_out = HeldOut::of(rows, &fused, &judged.1.0, classes)?;
         let seconds = chosen.iter().map(|member| member.outcome.seconds).sum::<f64>() + started.elapsed().as_secs_f64();
         let parts: Vec<(Part, Option<Vec<usize>>)> = chosen
             .iter()
@@ -125,19 +123,16 @@ impl Comparison {
             })
             .collect();
         let outcome = Outcome {
-            candidate: chosen[0].outcome.candidate,
             name: FUSED.into(),
-            sums,
-            folds,
             seconds,
             calibration: Some(Calibration::Affine(Affine { bound: 0.0, scale: 1.0, bias: fusion.offsets })),
             typical_cells: held_out.typical_cells(),
             scores: held_out.scores()?,
-            place: 0,
             blocks: None,
             parts,
+            ..chosen[0].outcome.clone()
         };
-        self.add_fusion(outcome, kept);
+        self.add(outcome, judged);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
+use crate::numerics::mean_error;
 
 /// Sums over rows that a model has not seen.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,8 +86,7 @@ impl Sums {
 
     /// Its standard error.
     pub fn log_loss_error(&self) -> f64 {
-        let ([w, wl, wll], m) = (self.squares, self.log_loss());
-        (wll - 2.0 * m * wl + m * m * w).max(0.0).sqrt() / self.scored
+        mean_error(self.scored, self.log_loss(), self.squares)
     }
 
     /// The share of errors.

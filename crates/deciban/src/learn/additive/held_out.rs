@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::file::{Archive, Stored};
 use crate::folds::Folds;
 use crate::learn::Classifier;
+use crate::numerics::mean_error;
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -31,10 +32,10 @@ impl Losses {
         self.0[1] / self.0[0]
     }
 
-    /// Its standard error, √(Σw²(ℓ − mean)²)/Σw, as if rows were independent.
+    /// Its standard error.
     pub fn error(&self) -> f64 {
-        let ([weight, _, w, wl, wll], mean) = (self.0, self.mean());
-        (wll - 2.0 * mean * wl + mean * mean * w).max(0.0).sqrt() / weight
+        let [weight, _, squares @ ..] = self.0;
+        mean_error(weight, self.mean(), squares)
     }
 
     fn add(&mut self, weight: f64, loss: f64) {

@@ -9,12 +9,11 @@ use super::chain::{Chain, Root};
 use super::explain::explain;
 use crate::data::Batch;
 use crate::error::Result;
-use crate::evidence::Evidence;
 use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
 use crate::learn::additive::coding::Coding;
 use crate::learn::additive::reader::Reader;
-use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
+use crate::learn::{About, Classifier, score_in_tiles};
 use crate::numerics::{lanes, log_sum_exp};
 
 /// How the fit went.
@@ -180,10 +179,6 @@ impl Classifier for KDependenceModel {
 
     fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
         (0..x.rows()).map(|row| explain(self, x, row)).collect()
-    }
-
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
     }
 
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {

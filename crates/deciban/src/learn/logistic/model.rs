@@ -14,10 +14,9 @@ use super::rowset::{Design, Rowset};
 use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Tile};
 use crate::error::Result;
-use crate::evidence::Evidence;
 use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
+use crate::learn::{About, Classifier, score_in_tiles};
 use crate::numerics::minimise::Solution;
 use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
 
@@ -285,10 +284,6 @@ impl Classifier for LogisticModel {
 
     fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
         (0..x.rows()).map(|row| explain(self, x, row)).collect()
-    }
-
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
     }
 
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {

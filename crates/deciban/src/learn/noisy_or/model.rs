@@ -8,12 +8,11 @@ use super::explain::explain;
 use super::pass::{ln_effect, read};
 use crate::data::{Batch, Schema, Tile};
 use crate::error::Result;
-use crate::evidence::Evidence;
 use crate::explain::{Explanation, Order};
 use crate::file::{Archive, Stored};
 use crate::learn::logistic::features::Features;
 use crate::learn::logistic::rowset::{Design, Rowset};
-use crate::learn::{About, Classifier, evidence_of, score_in_tiles};
+use crate::learn::{About, Classifier, score_in_tiles};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -143,10 +142,6 @@ impl Classifier for NoisyOrModel {
 
     fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
         (0..x.rows()).map(|row| explain(self, x, row)).collect()
-    }
-
-    fn evidence(&self, x: &Batch<'_>) -> Result<Evidence> {
-        evidence_of(x, self.schema(), |out| self.evidence_into(x, out))
     }
 
     fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
