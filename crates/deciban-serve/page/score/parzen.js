@@ -1,9 +1,9 @@
 // Parzen windows: a kernel around every row of a class,
 //
-//   p(x | c) = Σᵢ wᵢ N(x; xᵢ, h² D R_γ D) / Σᵢ wᵢ,      R_γ = (1 − γ) R + γ I
+//   p(x | c) = Σᵢ wᵢ N(x; xᵢ, h² aᵢ² D R_γ D) / Σᵢ wᵢ,      R_γ = (1 − γ) R + γ I
 //
 // Missing cells are integrated out: the kernel of the others is the normal one of their rows and columns of R_γ. With rᵢ
-// the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), column a says −½ Σᵢ rᵢ δᵢₐ (R_γ⁻¹δᵢ)ₐ/h².
+// the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), column j says −½ Σᵢ rᵢ δᵢⱼ (R_γ⁻¹δᵢ)ⱼ/h²aᵢ².
 
 import { doubles, logSumExp } from './numbers.js';
 
@@ -22,6 +22,8 @@ export class Parzen {
     this.correlation = (i, j) => (i < j ? this.correlation(j, i) : lower[j * width - (j * (j - 1)) / 2 + i - j]);
     this.rows = Array.from({ length: classes }, (_, c) => doubles(arrays[`class${c}.rows`]));
     const weights = Array.from({ length: classes }, (_, c) => doubles(arrays[`class${c}.weights`]));
+    // Files of before have kernels of one width.
+    this.spreads = weights.map((w, c) => (arrays[`class${c}.spreads`] ? doubles(arrays[`class${c}.spreads`]) : w.map(() => 1)));
     this.logWeights = weights.map((w) => Array.from(w, Math.log));
     this.logTotals = weights.map((w) => Math.log(w.reduce((a, b) => a + b, 0)));
     this.kept = new Map();
@@ -65,7 +67,7 @@ export class Parzen {
     return frame;
   }
 
-  /** z of a row, and ln wᵢ − ½|z − zᵢ|²/h² of every row of a class. */
+  /** z of a row, and ln wᵢ − d ln aᵢ − ½|z − zᵢ|²/h²aᵢ² of every row of a class. */
   compare(x) {
     const columns = x.flatMap((cell, j) => (Number.isNaN(cell) ? [] : [j]));
     const frame = this.frame(columns);
@@ -77,7 +79,8 @@ export class Parzen {
       this.logWeights[c].map((w, i) => {
         let square = 0;
         for (let a = 0; a < d; a += 1) square += (z[a] - points[i * d + a]) ** 2;
-        return -0.5 * square * scale + w;
+        const a = this.spreads[c][i];
+        return (-0.5 * square * scale) / (a * a) + w - d * Math.log(a);
       }),
     );
     return { frame, z, logs };
@@ -118,7 +121,7 @@ export class Parzen {
           if (share < LEAST_SHARE) return;
           const squares = this.shares(frame.lower, z.map((z, a) => z - frame.points[c][i * d + a]));
           squares.forEach((square, a) => {
-            const line = -0.5 * this.bandwidth ** -2 * share * square;
+            const line = -0.5 * (this.bandwidth * this.spreads[c][i]) ** -2 * share * square;
             said[frame.columns[a]][c] += line;
             left -= line;
           });

@@ -1,14 +1,14 @@
 //! What the kernel is like, by the log loss of rows that are left out one by one: each is judged by all others, at the
 //! shares of the classes.
 //!
-//! First γ is chosen, then ρ at this γ; each with its best width h. What tells columns apart was found with the
-//! rows that are left out, so ρ above 0 has to win by a standard error. Of widths that lose no more than the best by a
+//! First γ is chosen, then ρ at this γ, then α; each with its best width h. What tells columns apart, and where rows are
+//! dense, was found with the rows that are left out, so ρ and α above 0 have to win by a standard error. Of widths that lose no more than the best by a
 //! twentieth of its standard error, the largest is taken: where rows are told without doubt, the loss says little.
 
 use rayon::prelude::*;
 
 use super::kernel::{Points, log_sum};
-use super::{Frame, KeptRows};
+use super::{Frame, KeptRows, spread};
 use crate::family::a1de::information;
 use crate::numerics::{Matrix, log_sum_exp};
 
@@ -16,6 +16,8 @@ use crate::numerics::{Matrix, log_sum_exp};
 const SHRINKAGES: [f64; 5] = [1.0, 0.5, 0.1, 0.02, 0.0];
 /// ρ: how much columns that tell more of the class count for more.
 const FOCUSES: [f64; 2] = [0.25, 0.5];
+/// α: how much wider kernels are where rows are rare.
+const ALPHAS: [f64; 2] = [0.5, 1.0];
 /// Widths, in standard deviations within the classes.
 const BANDWIDTHS: [f64; 12] = [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.85, 1.1, 1.5, 2.0];
 /// Widths to either side of the best so far that the next kernel tries.
@@ -32,6 +34,8 @@ const BINS: f64 = 20.0;
 /// A kernel and the losses of the rows that were left out.
 struct Trial {
     frame: Frame,
+    alpha: f64,
+    spreads: Vec<Vec<f64>>,
     /// The place of h among the widths.
     width: usize,
     losses: Vec<f64>,
@@ -64,51 +68,69 @@ impl LeftOut {
     }
 }
 
-/// The kernel of the least loss, and its width.
-pub fn choose(classes: &[&KeptRows], frame: &Frame) -> (Frame, f64) {
+/// The kernel of the least loss, its width, and α with the spreads of the rows of each class.
+pub fn choose(classes: &[&KeptRows], frame: &Frame) -> (Frame, f64, (f64, Vec<Vec<f64>>)) {
     let rows = LeftOut::new(classes);
+    let equal = (0.0, spread::equal(classes));
     let mut best: Option<Trial> = None;
     for shrinkage in SHRINKAGES {
         // A singular correlation has no kernel.
         let Some(frame) = frame.shrunken(shrinkage) else { continue };
-        let trial = attempt(classes, frame, &rows, best.as_ref());
+        let trial = attempt(classes, frame, equal.clone(), &rows, best.as_ref());
         if best.as_ref().is_none_or(|best| rows.mean(&trial.losses).0 < rows.mean(&best.losses).0) {
             best = Some(trial);
         }
     }
     // A frame without correlations is never singular.
-    let Some(mut best) = best else { return (frame.clone(), 1.0) };
+    let Some(mut best) = best else { return (frame.clone(), 1.0, equal) };
+    let wins = |trial: &Trial, best: &Trial| {
+        let gains: Vec<f64> = best.losses.iter().zip(&trial.losses).map(|(a, b)| a - b).collect();
+        let (gain, error) = rows.mean(&gains);
+        gain > error
+    };
     let relevance = relevance(classes);
     let plain = best.frame.clone();
     for focus in FOCUSES {
-        let trial = attempt(classes, plain.focused(&relevance, focus), &rows, Some(&best));
-        let gains: Vec<f64> = best.losses.iter().zip(&trial.losses).map(|(a, b)| a - b).collect();
-        let (gain, error) = rows.mean(&gains);
-        if gain > error {
+        let trial = attempt(classes, plain.focused(&relevance, focus), equal.clone(), &rows, Some(&best));
+        if wins(&trial, &best) {
             best = trial;
         }
     }
-    (best.frame, BANDWIDTHS[best.width])
+    let distances = spread::log_distances(classes, &best.frame);
+    for alpha in ALPHAS {
+        let spreads = (alpha, spread::spreads(&distances, alpha));
+        let trial = attempt(classes, best.frame.clone(), spreads, &rows, Some(&best));
+        if wins(&trial, &best) {
+            best = trial;
+        }
+    }
+    (best.frame, BANDWIDTHS[best.width], (best.alpha, best.spreads))
 }
 
 /// A kernel with its best width, next to that of another.
-fn attempt(classes: &[&KeptRows], frame: Frame, rows: &LeftOut, after: Option<&Trial>) -> Trial {
+fn attempt(
+    classes: &[&KeptRows],
+    frame: Frame,
+    (alpha, spreads): (f64, Vec<Vec<f64>>),
+    rows: &LeftOut,
+    after: Option<&Trial>,
+) -> Trial {
     let (first, last) = match after {
         None => (0, BANDWIDTHS.len()),
         Some(trial) => (trial.width.saturating_sub(AROUND), BANDWIDTHS.len().min(trial.width + AROUND + 1)),
     };
-    let mut losses = losses(classes, &frame, rows, &BANDWIDTHS[first..last]);
+    let mut losses = losses(classes, &frame, &spreads, rows, &BANDWIDTHS[first..last]);
     let means: Vec<(f64, f64)> = losses.iter().map(|losses| rows.mean(losses)).collect();
     let least = means.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0.0));
     let good = |(mean, _): &(f64, f64)| *mean <= least.0 + FLAT * least.1;
     // Where nothing is left out, no width is better than another: the widest but three, about a standard deviation.
     let width = if rows.0.is_empty() { last.min(9) - first - 1 } else { means.iter().rposition(good).unwrap_or(0) };
-    Trial { frame, width: first + width, losses: losses.swap_remove(width) }
+    Trial { frame, alpha, spreads, width: first + width, losses: losses.swap_remove(width) }
 }
 
 /// The losses of rows that are left out, for each width.
-fn losses(classes: &[&KeptRows], frame: &Frame, rows: &LeftOut, widths: &[f64]) -> Vec<Vec<f64>> {
-    let points: Vec<Points> = classes.iter().map(|class| frame.points(class)).collect();
+fn losses(classes: &[&KeptRows], frame: &Frame, spreads: &[Vec<f64>], rows: &LeftOut, widths: &[f64]) -> Vec<Vec<f64>> {
+    let points: Vec<Points> = classes.iter().copied().zip(spreads).map(|class| frame.points(class)).collect();
     let tile = |rows: &[(usize, usize, f64)]| {
         let q: Vec<&[f64]> = rows.iter().map(|&(c, i, _)| points[c].point(i)).collect();
         let q = Matrix::from_columns(frame.width(), q.len(), q.concat());
@@ -118,7 +140,7 @@ fn losses(classes: &[&KeptRows], frame: &Frame, rows: &LeftOut, widths: &[f64]) 
             // One row of several that are equal, or what there is of it.
             let less = weight.min(1.0);
             let mut own = points[c].log_weights.clone();
-            own[i] = (weight - less).ln();
+            own[i] += ((weight - less) / weight).ln();
             for h in widths {
                 let score = |(k, points): (usize, &Points)| {
                     let sum = |weights: &[f64]| log_sum(squares[k].column(r), weights, 1.0 / (h * h));
@@ -192,7 +214,7 @@ mod tests {
         let found = relevance(&classes);
         assert!(found[0] > 0.5 && found[1..].iter().all(|i| *i < 0.03), "{found:?}");
         let frame = Frame::new(&classes);
-        let (chosen, _) = choose(&classes, &frame);
+        let (chosen, ..) = choose(&classes, &frame);
         // Scales: the first column has the smallest kernel, in units of its standard deviation.
         let scale = |j: usize| chosen.sd[j] / frame.sd[j];
         assert!((1..6).all(|j| scale(0) < 0.5 * scale(j)), "{:?}", (0..6).map(scale).collect::<Vec<_>>());
@@ -209,7 +231,7 @@ mod tests {
         let classes = [&a, &b];
         let frame = Frame::new(&classes);
         let left_out = LeftOut::new(&classes);
-        let found = losses(&classes, &frame, &left_out, &[0.5, 1.0]);
+        let found = losses(&classes, &frame, &spread::equal(&classes), &left_out, &[0.5, 1.0]);
         // Squares of 0, 1 and 9 about the mean 4/3, in 3 of 5 rows.
         let variance = (10.0 / 3.0 - 16.0 / 9.0) * 3.0 / 5.0;
         assert!((frame.sd[0].powi(2) - variance).abs() < 1e-14);

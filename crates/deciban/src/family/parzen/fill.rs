@@ -1,6 +1,6 @@
 //! What missing cells hold: with o the cells that are there and u the others, p(x_u | x_o, c) is a mixture over the rows
-//! i of the class. Row i has the weight wᵢ N(x_o; xᵢ_o, h² D_o R_oo D_o), and its kernel the mean
-//! xᵢ_u + D_u R_uo R_oo⁻¹ D_o⁻¹ (x_o − xᵢ_o) and the covariance h² D_u (R_uu − R_uo R_oo⁻¹ R_ou) D_u.
+//! i of the class. Row i has the weight wᵢ N(x_o; xᵢ_o, h² aᵢ² D_o R_oo D_o), and its kernel the mean
+//! xᵢ_u + D_u R_uo R_oo⁻¹ D_o⁻¹ (x_o − xᵢ_o) and the covariance h² aᵢ² D_u (R_uu − R_uo R_oo⁻¹ R_ou) D_u.
 
 use super::ParzenDensity;
 use super::kernel::log_sum;
@@ -36,7 +36,9 @@ impl ParzenDensity {
                     let noise: Vec<f64> = unknown.iter().map(|_| random.normal()).collect();
                     let cell = |k: usize| {
                         let noise: f64 = (0..=k).map(|l| conditional.lower[(k, l)] * noise[l]).sum();
-                        Guess::Drawn(Value::Number(conditional.centres.column(row)[k] + noise))
+                        Guess::Drawn(Value::Number(
+                            conditional.centres.column(row)[k] + conditional.spreads[row] * noise,
+                        ))
                     };
                     (0..unknown.len()).map(cell).collect()
                 }
@@ -48,15 +50,16 @@ impl ParzenDensity {
 }
 
 /// p(x_u | x_o, c): the shares of the rows, the means of their kernels, a row in each column, and the factor of the
-/// kernels' covariance.
-struct Conditional {
+/// kernels' covariance, but for the spreads aᵢ.
+struct Conditional<'a> {
     shares: Vec<f64>,
     centres: Matrix,
     lower: Matrix,
+    spreads: &'a [f64],
 }
 
-impl Conditional {
-    fn new(density: &ParzenDensity, class: usize, known: &[usize], unknown: &[usize], row: &[f64]) -> Self {
+impl<'a> Conditional<'a> {
+    fn new(density: &'a ParzenDensity, class: usize, known: &[usize], unknown: &[usize], row: &[f64]) -> Self {
         let (frame, rows, h) = (&density.frame, &density.classes[class], density.bandwidth);
         let size = unknown.len();
         let correlation = |i: usize, j: usize| match i == j {
@@ -99,7 +102,7 @@ impl Conditional {
         let apart =
             || Matrix::from_fn(size, size, |k, l| if k == l { covariance[(k, k)].max(0.0).sqrt() } else { 0.0 });
         let lower = cholesky(&covariance).unwrap_or_else(apart);
-        Conditional { shares, centres, lower }
+        Conditional { shares, centres, lower, spreads: &density.spreads[class] }
     }
 
     /// The mean and the variance of each cell.
@@ -112,7 +115,8 @@ impl Conditional {
             };
             let mean = over(&|x| x);
             let within: f64 = (0..=k).map(|l| self.lower[(k, l)].powi(2)).sum();
-            (mean, over(&|x| (x - mean).powi(2)) + within)
+            let wider = self.shares.iter().zip(self.spreads).map(|(share, a)| share * a * a).sum::<f64>() / total;
+            (mean, over(&|x| (x - mean).powi(2)) + wider * within)
         };
         (0..self.centres.rows()).map(cell).collect()
     }
@@ -143,8 +147,8 @@ mod tests {
         let fitted = Parzen::default().fit(&[&classes[0], &classes[1]], names).unwrap();
         // Correlations that matter here.
         let frame = Frame::new(&[&classes[0], &classes[1]]).shrunken(0.1).unwrap();
-        let points = classes.iter().map(|class| frame.points(class)).collect();
-        ParzenDensity { bandwidth: 0.5, frame, points, ..fitted }
+        let spreads = classes.iter().map(|class| (0..class.rows()).map(|i| 1.0 + (i % 2) as f64).collect()).collect();
+        ParzenDensity::new(0.5, frame, fitted.classes, (1.0, spreads))
     }
 
     /// The mean and the variance of y given the others, by sums over a fine grid of p(x, y, z).

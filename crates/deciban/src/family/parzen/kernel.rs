@@ -1,4 +1,4 @@
-//! Sums of kernels around points: ln Σⱼ wⱼ exp(−|q − zⱼ|²/2h²), for many q at once.
+//! Sums of kernels around points: ln Σⱼ wⱼ aⱼ^(−d) exp(−|q − zⱼ|²/2h²aⱼ²), for many q of d numbers at once.
 
 use crate::numerics::{Matrix, dot, lanes, product, vectorised};
 
@@ -12,7 +12,9 @@ pub struct Points {
     blocks: Vec<Matrix>,
     /// ½|z|² of each.
     halves: Vec<f64>,
-    /// ln w of each.
+    /// 1/a² of each.
+    pub precisions: Vec<f64>,
+    /// ln w − d ln a of each.
     pub log_weights: Vec<f64>,
     /// Σ w
     pub weight: f64,
@@ -24,8 +26,8 @@ pub fn halves(z: &Matrix) -> Vec<f64> {
 }
 
 impl Points {
-    /// Points in the columns of a matrix, with their weights.
-    pub fn new(z: &Matrix, weights: &[f64]) -> Self {
+    /// Points in the columns of a matrix, with their weights and spreads a.
+    pub fn new(z: &Matrix, weights: &[f64], spreads: &[f64]) -> Self {
         let width = z.rows();
         let block = |start: usize| {
             let end = z.columns().min(start + BLOCK);
@@ -34,7 +36,8 @@ impl Points {
         Points {
             blocks: (0..z.columns()).step_by(BLOCK).map(block).collect(),
             halves: halves(z),
-            log_weights: weights.iter().map(|w| w.ln()).collect(),
+            precisions: spreads.iter().map(|a| a.powi(-2)).collect(),
+            log_weights: weights.iter().zip(spreads).map(|(w, a)| w.ln() - width as f64 * a.ln()).collect(),
             weight: weights.iter().sum(),
         }
     }
@@ -49,7 +52,7 @@ impl Points {
         self.halves.len()
     }
 
-    /// −½|q − z|² of each point z and each column q: point after point in each column.
+    /// −½|q − z|²/a² of each point z and each column q: point after point in each column.
     pub fn minus_half_squares(&self, q: &Matrix) -> Matrix {
         let own = halves(q);
         let mut all = Matrix::zeros(self.len(), q.columns());
@@ -59,9 +62,11 @@ impl Points {
             let end = start + block.columns();
             for (i, half) in own.iter().enumerate() {
                 let cells = &mut all.data_mut()[i * self.halves.len()..][start..end];
-                let pairs = products.column(i).iter().zip(&self.halves[start..end]);
+                let pairs = products.column(i).iter().zip(&self.halves[start..end]).zip(&self.precisions[start..end]);
                 // Rounding must not make a square negative.
-                cells.iter_mut().zip(pairs).for_each(|(cell, (p, z))| *cell = (p - z - half).min(0.0));
+                cells.iter_mut().zip(pairs).for_each(|(cell, ((p, z), precision))| {
+                    *cell = (p - z - half).min(0.0) * precision;
+                });
             }
             start = end;
         }

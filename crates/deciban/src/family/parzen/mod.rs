@@ -3,23 +3,24 @@
 //! Statistic: the rows without missing cells (`statistic.rs`). Merge: both.
 //!
 //! ```text
-//! p(x | c) = Σᵢ wᵢ N(x; xᵢ, h² D R_γ D) / Σᵢ wᵢ,      R_γ = (1 − γ) R + γ I
+//! p(x | c) = Σᵢ wᵢ N(x; xᵢ, h² aᵢ² D R_γ D) / Σᵢ wᵢ,      R_γ = (1 − γ) R + γ I
 //! ```
 //!
 //! over the rows i of class c, where R has the correlations within the classes, pooled, and D_jj = s_j / v_j: s_j is the
 //! standard deviation within the classes, or the difference of its values where a column has two, and v_j ∝ I(X_j; C)^ρ
-//! with a mean square of 1. The width h, γ and ρ are those of the least log loss, each row judged by all others
-//! (`choose.rs`).
+//! with a mean square of 1. The spreads aᵢ are wider where rows are rare, by a power α (`spread.rs`). The width h, γ, ρ and
+//! α are those of the least log loss, each row judged by all others (`choose.rs`).
 //!
 //! Cells that are missing in a row to be scored are integrated out: the kernel of the others is the normal one of their
 //! rows and columns of R_γ.
 //!
-//! With rᵢ the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), a column a explains −½ Σᵢ rᵢ δᵢₐ (R_γ⁻¹δᵢ)ₐ/h², and one
-//! more line holds the rest, Σᵢ rᵢ ln(wᵢ/rᵢ) and what does not depend on x.
+//! With rᵢ the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), a column j explains −½ Σᵢ rᵢ δᵢⱼ (R_γ⁻¹δᵢ)ⱼ/h²aᵢ²,
+//! and one more line holds the rest, Σᵢ rᵢ ln(wᵢ/rᵢ) and what does not depend on x.
 
 mod choose;
 mod fill;
 mod kernel;
+mod spread;
 mod statistic;
 
 use std::ops::Range;
@@ -153,9 +154,9 @@ impl Frame {
         z
     }
 
-    /// The points of a class.
-    pub fn points(&self, class: &KeptRows) -> Points {
-        Points::new(&self.whitened((0..class.rows()).map(|i| class.row(i))), class.weights())
+    /// The points of a class, with their spreads.
+    pub fn points(&self, (class, spreads): (&KeptRows, &Vec<f64>)) -> Points {
+        Points::new(&self.whitened((0..class.rows()).map(|i| class.row(i))), class.weights(), spreads)
     }
 
     /// The squared length of a difference z, split over columns: δₐ (R_γ⁻¹δ)ₐ with δ = Lz and R_γ⁻¹δ = L⁻ᵀz.
@@ -196,11 +197,20 @@ pub struct ParzenDensity {
     bandwidth: f64,
     frame: Frame,
     classes: Vec<KeptRows>,
+    /// α, by which the spreads follow the distances of rows.
+    alpha: f64,
+    /// aᵢ of the rows of each class.
+    spreads: Vec<Vec<f64>>,
     /// The rows as points of the frame, of each class.
     points: Vec<Points>,
 }
 
 impl ParzenDensity {
+    fn new(bandwidth: f64, frame: Frame, classes: Vec<KeptRows>, (alpha, spreads): (f64, Vec<Vec<f64>>)) -> Self {
+        let points = classes.iter().zip(&spreads).map(|class| frame.points(class)).collect();
+        ParzenDensity { bandwidth, frame, classes, alpha, spreads, points }
+    }
+
     /// The width of the kernel, in standard deviations within the classes.
     pub fn bandwidth(&self) -> f64 {
         self.bandwidth
@@ -214,12 +224,12 @@ impl ParzenDensity {
     /// What rows that know these columns, and no others, are scored by.
     fn known(&self, columns: &[usize]) -> (Frame, Vec<Points>) {
         let frame = self.frame.of_columns(columns);
-        let points = |class: &KeptRows| {
+        let points = |(class, spreads): (&KeptRows, &Vec<f64>)| {
             let rows: Vec<f64> =
                 (0..class.rows()).flat_map(|i| columns.iter().map(move |&j| class.row(i)[j])).collect();
-            Points::new(&frame.whitened(rows.chunks_exact(columns.len())), class.weights())
+            Points::new(&frame.whitened(rows.chunks_exact(columns.len())), class.weights(), spreads)
         };
-        let points = self.classes.iter().map(points).collect();
+        let points = self.classes.iter().zip(&self.spreads).map(points).collect();
         (frame, points)
     }
 
@@ -267,6 +277,7 @@ impl Density for ParzenDensity {
         let all = |x: f64| vec![x; self.classes()];
         let kernel = vec![
             ("width".to_string(), all(self.bandwidth)),
+            ("power of the distances".to_string(), all(self.alpha)),
             ("share of the correlations".to_string(), all(1.0 - self.frame.shrinkage)),
             ("different rows".to_string(), self.classes.iter().map(|class| class.rows() as f64).collect()),
         ];
@@ -279,8 +290,8 @@ impl Density for ParzenDensity {
     }
 
     fn of_groups(&self, groups: Range<usize>) -> Self {
-        let (classes, points) = (self.classes[groups.clone()].to_vec(), self.points[groups].to_vec());
-        ParzenDensity { classes, points, ..self.clone() }
+        let (classes, spreads) = (self.classes[groups.clone()].to_vec(), self.spreads[groups.clone()].to_vec());
+        ParzenDensity { classes, spreads, points: self.points[groups].to_vec(), ..self.clone() }
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
@@ -325,7 +336,7 @@ impl Density for ParzenDensity {
                         let (zq, zp) = (z.column(q), points.point(p));
                         let delta: Vec<f64> = zq.iter().zip(zp).map(|(q, p)| q - p).collect();
                         for (square, &j) in frame.shares(&delta).into_iter().zip(known) {
-                            let line = -0.5 * scale * share * square;
+                            let line = -0.5 * scale * points.precisions[p] * share * square;
                             said[i][j][class] += line;
                             rest -= line;
                         }
@@ -358,8 +369,9 @@ impl Density for ParzenDensity {
 
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
         let rows = &self.classes[class];
-        let centre = rows.row(random.pick(rows.weights()));
-        let z: Vec<f64> = (0..self.width()).map(|_| self.bandwidth * random.normal()).collect();
+        let row = random.pick(rows.weights());
+        let (centre, width) = (rows.row(row), self.bandwidth * self.spreads[class][row]);
+        let z: Vec<f64> = (0..self.width()).map(|_| width * random.normal()).collect();
         let noise = self.frame.times(&z);
         let cell = |((x, noise), sd): ((&f64, f64), &f64)| Value::Number(x + sd * noise);
         Ok(centre.iter().zip(noise).zip(&self.frame.sd).map(cell).collect())
@@ -369,16 +381,24 @@ impl Density for ParzenDensity {
 impl Stored for ParzenDensity {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         let Frame { mean, sd, correlation, shrinkage, .. } = &self.frame;
-        archive.put_json(&format!("{name}.shape"), &(self.bandwidth, *shrinkage, mean.len(), self.classes.len()))?;
+        let shape = (self.bandwidth, *shrinkage, mean.len(), self.classes.len(), self.alpha);
+        archive.put_json(&format!("{name}.shape"), &shape)?;
         archive.put(&format!("{name}.mean"), &[mean.len()], mean)?;
         archive.put(&format!("{name}.sd"), &[sd.len()], sd)?;
         let lower = correlation.lower();
         archive.put(&format!("{name}.correlation"), &[lower.len()], &lower)?;
-        self.classes.iter().enumerate().try_for_each(|(c, class)| class.store(archive, &format!("{name}.class{c}")))
+        for (c, (class, spreads)) in self.classes.iter().zip(&self.spreads).enumerate() {
+            class.store(archive, &format!("{name}.class{c}"))?;
+            archive.put(&format!("{name}.class{c}.spreads"), &[spreads.len()], spreads)?;
+        }
+        Ok(())
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let (bandwidth, shrinkage, width, count): (f64, f64, usize, usize) = archive.json(&format!("{name}.shape"))?;
+        // Files of before have equal spreads, and no α.
+        let shape = format!("{name}.shape");
+        let (bandwidth, shrinkage, width, count, alpha): (f64, f64, usize, usize, f64) =
+            archive.json(&shape).or_else(|_| archive.json(&shape).map(|(h, gamma, d, k)| (h, gamma, d, k, 0.0)))?;
         let damaged = |what: &str| archive.damaged(&format!("`{name}` {what}"));
         let mean = archive.finite(&format!("{name}.mean"), &[width])?.to_vec();
         let sd = archive.finite(&format!("{name}.sd"), &[width])?.to_vec();
@@ -395,16 +415,24 @@ impl Stored for ParzenDensity {
         }
         let plain = Frame { mean, sd, correlation, shrinkage: 1.0, lower: Matrix::identity(width) };
         let frame = plain.shrunken(shrinkage).ok_or_else(|| damaged("has a singular kernel"))?;
-        let mut classes = Vec::new();
+        let (mut classes, mut all_spreads) = (Vec::new(), Vec::new());
         for c in 0..count {
             let class = KeptRows::load(archive, &format!("{name}.class{c}"))?;
             if class.width() != width || class.rows() == 0 {
                 return Err(damaged("has rows of other columns"));
             }
+            let key = format!("{name}.class{c}.spreads");
+            let spreads = match archive.has(&key) {
+                true => archive.finite(&key, &[class.rows()])?.to_vec(),
+                false => vec![1.0; class.rows()],
+            };
+            if !spreads.iter().all(|a| *a > 0.0) {
+                return Err(damaged("has a kernel without width"));
+            }
             classes.push(class);
+            all_spreads.push(spreads);
         }
-        let points = classes.iter().map(|class| frame.points(class)).collect();
-        Ok(ParzenDensity { bandwidth, frame, classes, points })
+        Ok(ParzenDensity::new(bandwidth, frame, classes, (alpha, all_spreads)))
     }
 }
 
@@ -433,9 +461,8 @@ impl Family for Parzen {
                 names.classes[c]
             )));
         }
-        let (frame, bandwidth) = choose::choose(classes, &Frame::new(classes));
-        let points = classes.iter().map(|class| frame.points(class)).collect();
-        Ok(ParzenDensity { bandwidth, frame, classes: classes.iter().copied().cloned().collect(), points })
+        let (frame, bandwidth, spreads) = choose::choose(classes, &Frame::new(classes));
+        Ok(ParzenDensity::new(bandwidth, frame, classes.iter().copied().cloned().collect(), spreads))
     }
 }
 
@@ -480,10 +507,15 @@ mod tests {
         })
     }
 
+    /// Kernels of every second row are twice as wide.
+    fn spread(row: usize) -> f64 {
+        1.0 + (row % 2) as f64
+    }
+
     fn density(shrinkage: f64, bandwidth: f64, classes: &[KeptRows; 2]) -> ParzenDensity {
         let frame = Frame::new(&[&classes[0], &classes[1]]).shrunken(shrinkage).unwrap();
-        let points = classes.iter().map(|class| frame.points(class)).collect();
-        ParzenDensity { bandwidth, frame, classes: classes.to_vec(), points }
+        let spreads = classes.iter().map(|class| (0..class.rows()).map(spread).collect()).collect();
+        ParzenDensity::new(bandwidth, frame, classes.to_vec(), (1.0, spreads))
     }
 
     #[test]
@@ -493,11 +525,11 @@ mod tests {
         let density = density(1.0, 0.5, &[classes[0].clone(), classes[1].clone()]);
         // With weights 3 and 1 the mean of the second class is 11, its scatter 3 + 9, of 6 rows in all.
         let variance = (2.0 + 12.0) / 6.0;
-        let normal = |x: f64, m: f64| {
-            (-(x - m).powi(2) / (0.5 * variance)).exp() / (0.5 * std::f64::consts::PI * variance).sqrt()
+        let normal = |m: f64, row: usize| {
+            let variance = 0.25 * spread(row).powi(2) * variance;
+            (-(1.5f64 - m).powi(2) / (2.0 * variance)).exp() / (std::f64::consts::TAU * variance).sqrt()
         };
-        let expected =
-            [(normal(1.5, 0.0) + normal(1.5, 2.0)) / 2.0, (3.0 * normal(1.5, 10.0) + normal(1.5, 14.0)) / 4.0];
+        let expected = [(normal(0.0, 0) + normal(2.0, 1)) / 2.0, (3.0 * normal(10.0, 0) + normal(14.0, 1)) / 4.0];
         close(&scores(&density, &[1.5]).concat(), &expected.map(f64::ln), 1e-13);
         assert_eq!(scores(&density, &[f64::NAN]).concat(), [0.0, 0.0]);
     }
@@ -507,7 +539,7 @@ mod tests {
         let classes = drawn(1);
         let density = density(0.1, 0.7, &classes);
         let (frame, x) = (&density.frame, [120.0, 0.004, -0.3]);
-        // Σ of the kernel: h² s_i s_j R_ij.
+        // Σ of the kernel: h² s_i s_j R_ij, and a² times as much.
         let covariance = |i: usize, j: usize| {
             0.49 * frame.sd[i] * frame.sd[j] * if i == j { 1.0 } else { 0.9 * frame.correlation[(i, j)] }
         };
@@ -517,8 +549,8 @@ mod tests {
             let kernel = |i: usize| {
                 let mut z = Matrix::from_fn(known.len(), 1, |a, _| x[known[a]] - classes[class].row(i)[known[a]]);
                 solve_lower(&lower, false, &mut z);
-                let log_det: f64 = (0..known.len()).map(|a| lower[(a, a)].ln()).sum();
-                let q: f64 = z.data().iter().map(|z| z * z).sum();
+                let log_det: f64 = (0..known.len()).map(|a| (spread(i) * lower[(a, a)]).ln()).sum();
+                let q = z.data().iter().map(|z| z * z).sum::<f64>() / spread(i).powi(2);
                 (-0.5 * q - log_det - 0.5 * known.len() as f64 * std::f64::consts::TAU.ln()).exp()
             };
             ((0..60).map(kernel).sum::<f64>() / 60.0).ln()
@@ -612,8 +644,8 @@ mod tests {
             let variance = draws.iter().map(|row| (cell(row, j) - mean).powi(2)).sum::<f64>() / 2e4;
             let own: Vec<f64> = (0..60).map(|i| classes[0].row(i)[j]).collect();
             let centre = own.iter().sum::<f64>() / 60.0;
-            let expected =
-                own.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / 60.0 + 0.25 * density.frame.sd[j].powi(2);
+            let kernel = 0.25 * density.frame.sd[j].powi(2) * (1.0 + 4.0) / 2.0;
+            let expected = own.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / 60.0 + kernel;
             assert!((mean - centre).abs() < 5.0 * (expected / 2e4).sqrt());
             assert!((variance / expected - 1.0).abs() < 0.06, "{variance} {expected}");
         }
@@ -625,6 +657,10 @@ mod tests {
         for shrinkage in [0.1, 1.0] {
             let density = density(shrinkage, 0.5, &classes);
             assert!(from_bytes::<ParzenDensity>(&to_bytes(&density).unwrap()).unwrap() == density);
+            let mut archive = Archive::new("state");
+            density.store(&mut archive, "d").unwrap();
+            archive.put("d.class0.spreads", &[60], &[0.0; 60]).unwrap();
+            assert!(ParzenDensity::load(&archive, "d").is_err());
             for shape in [(0.5, shrinkage, 2, 2), (0.0, shrinkage, 3, 2), (0.5, 2.0, 3, 2), (0.5, shrinkage, 3, 3)] {
                 let mut archive = Archive::new("state");
                 density.store(&mut archive, "d").unwrap();
