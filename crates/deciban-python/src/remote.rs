@@ -269,6 +269,10 @@ impl Input for Remote<'_> {
         Counted::of(self)
     }
 
+    fn has_order(&self) -> bool {
+        false
+    }
+
     fn dates(&self) -> Vec<Option<Dates>> {
         self.dates.clone()
     }

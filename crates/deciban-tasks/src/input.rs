@@ -21,6 +21,11 @@ pub trait Input: Engine {
     /// Lets the rows be read again, finds their classes and puts these in order.
     fn settle(&mut self) -> Result<Counted>;
 
+    /// Whether the rows can be visited in their order.
+    fn has_order(&self) -> bool {
+        true
+    }
+
     /// Puts the classes that were found in order.
     fn sort_classes(&mut self) -> Result<()> {
         Ok(())

@@ -11,7 +11,7 @@ use deciban::select::{Comparison, CrossValidation};
 use deciban::{Error, Result};
 
 use crate::application::PriorChoice;
-use crate::comparison;
+use crate::comparison::{self, Searched};
 use crate::crossed::Crossed;
 use crate::describe;
 use crate::input::{Counted, Input};
@@ -245,14 +245,17 @@ impl Learning {
         let mut remarks = Look::new(input)?.remarks(&[]);
         let Counted { rows, weight } = input.settle()?;
         remarks.extend(Remark::warnings(input.warnings()));
-        let default_folds = comparison::default_folds(rows, &input.schema()?);
-        let drawn = (self.options.search_folds(default_folds)?, self.options.seed);
         let Options { models, effort, .. } = &self.options;
-        let candidates = comparison::candidates(input, models, (*effort, rows), drawn, &mut remarks)?;
-        let folds = Folds::stratified(input, drawn.0, drawn.1)?;
+        let sample = comparison::sample(input, models, *effort, rows, &mut remarks)?;
+        let searched = Searched::new(input, sample.as_ref(), rows)?;
+        let default_folds = comparison::default_folds(searched.rows, &input.schema()?);
+        let drawn = (self.options.search_folds(default_folds)?, self.options.seed);
+        let candidates = comparison::candidates(&searched, models, *effort, drawn, &mut remarks)?;
+        let folds = Folds::stratified(searched.engine(), drawn.0, drawn.1)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
-        let mut compared = CrossValidation::new(folds).calibrated(calibrated).run(input, &candidates)?;
+        let compared = CrossValidation::new(folds).calibrated(calibrated).run(searched.engine(), &candidates)?;
+        let mut compared = searched.found(compared);
         let finished = |model: Model| self.with_prior(model.with_profiles(input)?, weight);
         if is_fusion {
             let none = "there are no two models to fuse that tell more than the class shares, or they are no better \

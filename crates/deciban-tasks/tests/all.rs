@@ -3,4 +3,5 @@
 mod page;
 mod passes;
 mod requests;
+mod search;
 mod update;

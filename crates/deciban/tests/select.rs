@@ -646,8 +646,20 @@ fn candidates_suit_the_columns() {
     // Of very many rows and classes, too.
     let numbers = Columns(vec![Column::number("x")]);
     let mut all = grid::candidates(&numbers, &[], Effort::Normal, 1e6).unwrap();
-    let table =
-        |classes: usize, effort: Effort| grid::Table { columns: &numbers.0, profiles: &[], classes, rows: 1e6, effort };
+    let table = |classes: usize, effort: Effort| grid::Table {
+        columns: &numbers.0,
+        profiles: &[],
+        classes,
+        rows: 1e6,
+        fitted: 1e6,
+        effort,
+    };
+    // Parzen windows keep every row that they are fitted to, however few a search sees.
+    for (fitted, is_gone) in [(1e5, false), (1e6, true)] {
+        let seen = grid::Table { rows: 2e4, fitted, ..table(3, Effort::Normal) };
+        let gone = grid::keep_quick(&mut all.clone(), &seen);
+        assert_eq!(gone.iter().any(|(kind, _)| kind == "parzen"), is_gone, "{gone:?}");
+    }
     let gone = grid::keep_quick(&mut all, &table(3, Effort::Normal));
     assert!(gone.len() == 1 && gone[0].0 == "parzen" && all.iter().all(|c| c.kind != "parzen"), "{gone:?}");
     let kept = grid::keep_quick(&mut all.clone(), &table(100, Effort::Thorough));

@@ -12,6 +12,7 @@ use deciban::select::{Comparison, CrossValidation, Likelihoods};
 use deciban::{Error, Result};
 use serde_json::{Value, json};
 
+use super::searched::{Searched, sample};
 use super::table::{left_out, members, more, not_tried, remarks, runner_up, to_json, to_text};
 use crate::application::{Application, PriorChoice};
 use crate::input::{Counted, Input};
@@ -68,12 +69,13 @@ pub(crate) fn fit_options(
 
 /// The candidates of a search, with what they leave open settled; what was not tried and what failed is told.
 pub(crate) fn candidates(
-    input: &impl Input,
+    searched: &Searched<'_>,
     models: &[String],
-    (effort, rows): (Effort, f64),
+    effort: Effort,
     drawn: (usize, u64),
     told: &mut Vec<Remark>,
 ) -> Result<Vec<Candidate>> {
+    let (input, rows, fitted) = (searched.engine(), searched.timed(), searched.all_rows);
     let schema = input.schema()?;
     let mut all = grid::candidates(input, models, effort, rows)?;
     // Models that are named are tried, however long they take.
@@ -85,7 +87,7 @@ pub(crate) fn candidates(
             skipped.extend(kinds.into_iter().map(|(kind, why)| (kind.to_string(), why)));
         }
         let (columns, classes) = (schema.columns(), schema.classes().len());
-        let table = grid::Table { columns, profiles: &[], classes, rows, effort };
+        let table = grid::Table { columns, profiles: &[], classes, rows, fitted, effort };
         skipped.extend(grid::keep_quick(&mut all, &table));
         told.extend(not_tried(&skipped));
         if rows > MOST_ITERATED && effort != Effort::Thorough {
@@ -221,23 +223,26 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
     let mut told = Look::new(input)?.remarks(&[]);
     let Counted { rows, .. } = input.settle()?;
     told.extend(Remark::warnings(input.warnings()));
-    let default_folds = default_folds(rows, &input.schema()?);
+    let sample = match (request.by, request.folds) {
+        (Measure::LogLoss, FoldCount::Auto | FoldCount::Count(_)) => {
+            sample(input, &request.models, request.effort, rows, &mut told)?
+        }
+        _ => None,
+    };
+    let searched = Searched::new(input, sample.as_ref(), rows)?;
+    let default_folds = default_folds(searched.rows, &input.schema()?);
     let folds = match request.folds {
         FoldCount::Count(folds) => folds,
         FoldCount::Auto | FoldCount::LeaveOneOut => default_folds,
     };
-    let candidates = candidates(input, &request.models, (request.effort, rows), (folds, request.seed), &mut told)?;
+    let drawn = (folds, request.seed);
+    let candidates = candidates(&searched, &request.models, request.effort, drawn, &mut told)?;
     let found = match request.by {
         Measure::LogLoss => {
-            let mut comparison = request.validation(input, folds)?.run(input, &candidates)?;
-            let drawn = (folds, request.seed);
-            comparison.name_fused(&fit_options(
-                &request.models,
-                request.effort,
-                drawn,
-                default_folds,
-                input.identity(),
-            ));
+            let comparison = request.validation(searched.engine(), folds)?.run(searched.engine(), &candidates)?;
+            let mut comparison = searched.found(comparison);
+            let options = fit_options(&request.models, request.effort, drawn, default_folds, input.identity());
+            comparison.name_fused(&options);
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
         }
@@ -261,7 +266,7 @@ pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> 
 
 impl Comparing {
     /// The folds, without an application.
-    fn folded(&self, input: &impl Input, count: usize) -> Result<CrossValidation> {
+    fn folded(&self, input: &dyn Engine, count: usize) -> Result<CrossValidation> {
         let folds = match (self.folds, self.rule) {
             (FoldCount::LeaveOneOut, FoldRule::Stratified) => return Ok(CrossValidation::leave_one_out()),
             (FoldCount::LeaveOneOut, _) => {
@@ -276,7 +281,7 @@ impl Comparing {
     }
 
     /// The folds, with the prior and the costs of the decisions.
-    fn validation(&self, input: &impl Input, folds: usize) -> Result<CrossValidation> {
+    fn validation(&self, input: &dyn Engine, folds: usize) -> Result<CrossValidation> {
         let schema = input.schema()?;
         let validation = self.folded(input, folds)?.costs(self.application.costs(&schema)?);
         // Each fold has the prior of the others, if no prior is asked for.

@@ -356,6 +356,15 @@ impl Comparison {
         self.ranked.iter_mut().filter(|outcome| !outcome.parts.is_empty()).for_each(|outcome| outcome.name += options);
     }
 
+    /// The same, of rows that are a sample: the models are learned anew from the rows that `refit` is given.
+    pub fn of_sample(mut self) -> Self {
+        for outcome in &mut self.ranked {
+            outcome.blocks = None;
+            outcome.parts.iter_mut().for_each(|(_, blocks)| *blocks = None);
+        }
+        self
+    }
+
     /// The fused outcome, if there is one.
     pub fn fused(&self) -> Option<&Outcome> {
         self.ranked.iter().find(|outcome| !outcome.parts.is_empty())

@@ -130,7 +130,8 @@ impl Search for Generative {
         let (rows, columns) = (table.rows, table.columns.len());
         match self.model() {
             "tree" | "a1de" => rows * (columns * columns) as f64 > MOST_PAIRED * table.factor(),
-            "parzen" => rows * rows * columns as f64 > MOST_KERNELS * table.factor(),
+            // It keeps every row.
+            "parzen" => table.fitted * table.fitted * columns as f64 > MOST_KERNELS * table.factor(),
             _ => false,
         }
     }

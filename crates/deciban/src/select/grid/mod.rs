@@ -63,8 +63,10 @@ pub struct Table<'a> {
     pub profiles: &'a [Profile],
     /// How many classes there are.
     pub classes: usize,
-    /// How many rows there are.
+    /// How many rows there are, where the time counts that a search takes.
     pub rows: f64,
+    /// How many rows the chosen model is fitted to: more, if the search sees a sample.
+    pub fitted: f64,
     /// How much work a search may take.
     pub effort: Effort,
 }
@@ -115,7 +117,7 @@ macro_rules! searches {
         pub fn quick(engine: &dyn Engine) -> Result<Vec<Candidate>> {
             let (schema, profiles) = (engine.schema()?, engine.profiles()?);
             let (columns, classes) = (schema.columns(), schema.classes().len());
-            let table = Table { columns, profiles: &profiles, classes, rows: 0.0, effort: Effort::Quick };
+            let table = Table { columns, profiles: &profiles, classes, rows: 0.0, fitted: 0.0, effort: Effort::Quick };
             let mut all = Vec::new();
             $(all.extend(crate::learn::$learner::quick(&table)?);)*
             Ok(all)
@@ -147,7 +149,7 @@ pub fn candidates(engine: &dyn Engine, named: &[String], effort: Effort, rows: f
     }
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let (columns, classes) = (schema.columns(), schema.classes().len());
-    let table = Table { columns, profiles: &profiles, classes, rows, effort };
+    let table = Table { columns, profiles: &profiles, classes, rows, fitted: rows, effort };
     let known = models();
     if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
         of_model(unknown, &table)?;
@@ -197,7 +199,7 @@ pub fn keep_quick(candidates: &mut Vec<Candidate>, table: &Table<'_>) -> Vec<(St
     let mut kinds: Vec<String> = candidates.iter().filter(|c| too_long(c)).map(|c| c.kind.clone()).collect();
     kinds.dedup();
     candidates.retain(|candidate| !too_long(candidate));
-    let (rows, columns, classes) = (table.rows, table.columns.len(), table.classes);
+    let (rows, columns, classes) = (table.fitted, table.columns.len(), table.classes);
     let why =
         format!("{rows} rows, {columns} columns and {classes} classes take long to learn: name the model to try it");
     kinds.into_iter().map(|kind| (kind, why.clone())).collect()
