@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::model::{Model, models};
     #[pymodule_export]
-    use super::remote::{merge_states, observe, observe_first, survey};
+    use super::remote::{merge_states, observe, survey};
     #[pymodule_export]
     use super::rows::{BatchIterator, Rows, byte_shares, row_groups};
     #[pymodule_export]

@@ -312,9 +312,10 @@ pub fn survey(py: Python<'_>, rows: &Rows, schema: &str) -> PyResult<(String, u6
     })
 }
 
-/// On an executor: what a pass leaves of its rows, the first of which has this number; and how many they are.
+/// On an executor: what a pass leaves of its rows, the first of which has this number; how many they are; and nothing more.
+/// Where classes may be new (`may_grow`), and some are, they come back as a schema without columns instead of the state.
 #[pyfunction]
-#[pyo3(signature = (rows, schema, weight, task, size, hashes, first_row=0, n_jobs=1))]
+#[pyo3(signature = (rows, schema, weight, task, size, hashes, first_row=0, may_grow=false))]
 #[allow(clippy::too_many_arguments)]
 pub fn observe<'py>(
     py: Python<'py>,
@@ -325,41 +326,20 @@ pub fn observe<'py>(
     size: usize,
     hashes: bool,
     first_row: u64,
-    n_jobs: isize,
-) -> PyResult<(Bound<'py, PyBytes>, u64)> {
-    let schema = parsed(schema).map_err(raise)?;
-    let (state, count) = work::run(py, Some(n_jobs), |_| {
-        let files = rows.open_as(&schema, options(&schema, weight), false)?.starting_at(first_row);
-        let state = files.state(&Carried::new(task, size, hashes)?)?;
-        Ok((state, files.rows().unwrap_or(0)))
-    })?;
-    Ok((PyBytes::new(py, &state), count))
-}
-
-/// The same for the first pass, where classes may be new: then they come back, as a schema without columns, instead of
-/// the state.
-#[pyfunction]
-pub fn observe_first<'py>(
-    py: Python<'py>,
-    rows: &Rows,
-    schema: &str,
-    weight: Option<String>,
-    task: Vec<u8>,
-    size: usize,
-    hashes: bool,
+    may_grow: bool,
 ) -> PyResult<(Bound<'py, PyBytes>, u64, String)> {
     let schema = parsed(schema).map_err(raise)?;
     let (state, count, names) = work::run(py, Some(1), |_| {
-        let files = rows.open_as(&schema, options(&schema, weight), true)?;
+        let files = rows.open_as(&schema, options(&schema, weight), may_grow)?.starting_at(first_row);
         let state = files.state(&Carried::new(task, size, hashes)?);
-        let found = files.schema()?.classes().to_vec();
+        let (found, count) = (files.schema()?.classes().to_vec(), files.rows().unwrap_or(0));
         // What a pass makes of a class that it does not expect does not matter.
         if found.len() > schema.classes().len() {
             let names = Schema::new(Vec::new(), schema.target(), found)?;
             let names = serde_json::to_string(&names).map_err(|e| Error::Schema(e.to_string()))?;
-            return Ok((Vec::new(), files.rows().unwrap_or(0), names));
+            return Ok((Vec::new(), count, names));
         }
-        Ok((state?, files.rows().unwrap_or(0), String::new()))
+        Ok((state?, count, String::new()))
     })?;
     Ok((PyBytes::new(py, &state), count, names))
 }

@@ -56,13 +56,13 @@ class Machines:
         *given, labels = given
         schema = json.dumps(json.loads(self.schema) | {"columns": []}) if labels else self.schema
         if what == "first":
-            seen = [_core.observe_first(self.rows(part), schema, self.weight, *given) for part in self.parts]
+            seen = [_core.observe(self.rows(part), schema, self.weight, *given, 0, True) for part in self.parts]
             names = [names for _, _, names in seen if names]
             return names, b"" if names else _core.merge_states(given[0], [state for state, _, _ in seen])
         self.longest = max(self.longest, len(given[0]))
         states, start = [], 0
         for part in self.parts:
-            state, count = _core.observe(self.rows(part), schema, self.weight, *given, start)
+            state, count, _ = _core.observe(self.rows(part), schema, self.weight, *given, start)
             assert count == part.num_rows
             states.append(state)
             start += count
@@ -188,8 +188,8 @@ def test_shares_of_text_are_read_by_their_bytes(tmp_path):
             machines.schema = given[0]
             return None
         states = [_core.observe(machines.rows(part), machines.schema, None, *given[:3]) for part in shares]
-        assert sum(count for _, count in states) == N
-        return _core.merge_states(given[0], [state for state, _ in states])
+        assert sum(count for _, count, _ in states) == N
+        return _core.merge_states(given[0], [state for state, _, _ in states])
 
     model = _core.fit_remote(ask, first, _stream.reading(classifier), columns, _stream.learner(classifier))
     expected = Classifier(**options).fit(path, "y").evidence(TABLE)

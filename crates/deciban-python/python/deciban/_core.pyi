@@ -97,17 +97,7 @@ def collect_remote(
 ) -> tuple[Statistics, list[tuple[bool, str]]]: ...
 def survey(rows: Rows, schema: str) -> tuple[str, int]: ...
 def observe(
-    rows: Rows,
-    schema: str,
-    weight: str | None,
-    task: bytes,
-    size: int,
-    hashes: bool,
-    first_row: int = 0,
-    n_jobs: int = 1,
-) -> tuple[bytes, int]: ...
-def observe_first(
-    rows: Rows, schema: str, weight: str | None, task: bytes, size: int, hashes: bool
+    rows: Rows, schema: str, weight: str | None, task: bytes, size: int, hashes: bool, first_row: int = 0, may_grow: bool = False
 ) -> tuple[bytes, int, str]: ...
 def merge_states(task: bytes, states: Sequence[bytes]) -> bytes: ...
 def evaluate_part(

@@ -57,9 +57,12 @@ pub(crate) struct Searched<'a> {
 impl<'a> Searched<'a> {
     /// The rows of a sample, or all of so many.
     pub fn new(input: &'a impl Input, sample: Option<&'a Sample>, all_rows: f64) -> Result<Self> {
-        let watched = |memory: Memory<'a>| match input.watch() {
-            Some(watch) => memory.watched_by(watch),
-            None => memory,
+        let watched = |mut memory: Memory<'a>| {
+            memory.tell_apart(input.identity());
+            match input.watch() {
+                Some(watch) => memory.watched_by(watch),
+                None => memory,
+            }
         };
         let rows = sample.map_or(all_rows, |sample| sample.rows() as f64);
         let sample = sample.map(Sample::engine).transpose()?.map(watched);

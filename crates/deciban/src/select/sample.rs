@@ -1,21 +1,20 @@
 //! Some rows of a large table, copied: a search takes hundreds of passes, and the choice between models needs fewer
 //! rows than the models themselves.
 //!
-//! Rows are drawn by their places, so that the same rows are drawn with any number of threads. Of a rare class more
-//! rows are drawn than its share: what is learned is evidence, which does not depend on how common a class is.
+//! Rows are drawn by their places, or by what they hold where that tells them apart, so that the same rows are drawn with
+//! any number of threads. Of a rare class more rows are drawn than its share: what is learned is evidence, which does not depend on how common a class is.
 
 use rayon::prelude::*;
 
-use crate::data::{Batch, Cells, MISSING, Rows, Schema, Sparse, Tile, View};
+use crate::data::{Batch, Cells, Contents, Identity, MISSING, Rows, Schema, Sparse, Tile, View};
 use crate::engine::{Engine, Memory, Run};
 use crate::error::Result;
 use crate::learn::Summarise;
-use crate::numerics::hash;
 
 /// So many rows of each class are drawn on average, if it has them.
 const LEAST_OF_CLASS: f64 = 200.0;
 
-/// Sets the rows of a sample apart from those of a fold, which are drawn by their places, too.
+/// Sets the rows of a sample apart from those of a fold.
 const SEED: u64 = 0x5a3d_1e5e;
 
 /// Rows that were drawn.
@@ -43,12 +42,18 @@ impl Sample {
         let share = rows / by_class.iter().sum::<f64>().max(1.0);
         let shares: Vec<f64> = by_class.iter().map(|n| share.max(LEAST_OF_CLASS / n.max(1.0))).collect();
         let schema = engine.schema()?;
+        // Rows that are swept carry no hashes: the levels and words of the schema give them.
+        let contents = (engine.identity() == Identity::Contents).then(|| Contents::of(&schema));
         let mut sample =
             Sample { schema, columns: Vec::new(), labels: Vec::new(), weights: Vec::new(), folds: Vec::new() };
         engine.sweep(&mut |batch| {
             let labels = batch.labels_to_learn()?;
+            let drawn = match &contents {
+                Some(contents) => contents.keys(SEED, batch),
+                None => Identity::Place.draw(SEED, batch),
+            };
             let is_drawn = |row: &u32| {
-                let drawn = (hash(SEED, batch.row_number(*row as usize)) >> 11) as f64 * (-53f64).exp2();
+                let drawn = (drawn[*row as usize] >> 11) as f64 * (-53f64).exp2();
                 drawn < shares.get(labels[*row as usize] as usize).copied().unwrap_or(share)
             };
             let chosen: Vec<u32> = (0..batch.rows() as u32).filter(is_drawn).collect();

@@ -87,28 +87,20 @@ def surveying(schema: str, has_shares: bool):
     return survey
 
 
-def observing(schema: str, weight, task: bytes, size: int, hashes: bool, has_shares: bool, starts: bytes = b""):
-    """Runs a pass over the rows of a partition; `starts` are the numbers of first rows by partition."""
+def observing(schema: str, weight, task: bytes, size: int, hashes: bool, has_shares: bool, starts: bytes | None):
+    """Runs a pass over the rows of a partition; `starts` are the numbers of first rows by partition.
+
+    The first pass has none. There classes may turn up that the schema does not have: it notes them, and the rows of the
+    partition.
+    """
+    is_first = starts is None
 
     def observe(batches):
-        rows, part, start = own_rows(batches, has_shares, starts)
-        state, count = b"", 0
-        if rows is not None:
-            state, count = _core.observe(rows, schema, weight, task, size, hashes, start)
-        yield row(part, count, state)
-
-    return observe
-
-
-def observing_first(schema: str, weight, task: bytes, size: int, hashes: bool, has_shares: bool):
-    """The same, where classes may turn up that the schema does not have; notes them, and the rows of the partition."""
-
-    def observe(batches):
-        rows, part, _ = own_rows(batches, has_shares)
+        rows, part, start = own_rows(batches, has_shares, starts or b"")
         state, count, names = b"", 0, ""
         if rows is not None:
-            state, count, names = _core.observe_first(rows, schema, weight, task, size, hashes)
-        yield row(part, count, state, json.dumps([[[part, count]], [names] if names else []]))
+            state, count, names = _core.observe(rows, schema, weight, task, size, hashes, start, is_first)
+        yield row(part, count, state, json.dumps([[[part, count]], [names] if names else []]) if is_first else "")
 
     return observe
 
@@ -235,7 +227,7 @@ class Cluster:
     def _first(self, task: bytes, size: int, hashes: bool, labels: bool) -> tuple[list[str], bytes]:
         """The first pass, which counts rows and finds classes, too."""
         schema, columns = self._wanted(labels)
-        observe = observing_first(schema, self.weight, task, size, hashes, self.shares is not None)
+        observe = observing(schema, self.weight, task, size, hashes, self.shares is not None, None)
         count = 1 if self.shares is None and size <= SMALL else len(self.shares or range(FAN + 1))
         self.sent += len(task)
         state, note = self.merged(self.tasks(columns, observe), joining(task), count)
