@@ -103,11 +103,11 @@ fn affine(x: &[f64], width: usize, random: &mut Random) {
     let batch = Batch::new(x.len() / width).row_major(x, width).unwrap();
     let columns: Vec<usize> = (0..width).collect();
     count("posteriors of ten classes by linear scores", || {
-        let mut scores = Tile::default();
+        let (mut copy, mut scores) = (Tile::default(), Tile::default());
         let affine = Affine { weights: &weights, bias: &[0.0; OUTPUTS] };
         for start in (0..batch.rows()).step_by(500) {
             let cells = Cells::new(&batch, &columns, Rows::Range(start..start + 500));
-            assert!(affine.scores(&cells, false, &mut scores).unwrap());
+            assert!(affine.scores(&cells, false, &mut copy, &mut scores).unwrap());
             normalise(&mut scores, Normalise::Posterior);
             black_box(&scores);
         }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use deciban::Result;
 use deciban::data::{Batch, Cells, Rows, Sparse, Tile};
 use deciban::family::bernoulli::BernoulliDensity;
 use deciban::family::categorical::CategoricalDensity;
@@ -14,12 +15,10 @@ use deciban::family::counts::Unseen;
 use deciban::family::gaussian::GaussianDensity;
 use deciban::family::{AnyDensity, Density};
 use deciban::numerics::{Matrix, Normalise, normalise, product};
-use deciban::scoring::Affine;
-use deciban::{Error, Result};
+use deciban::scoring::{Affine, Projection};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::errors::raise;
@@ -28,7 +27,7 @@ use crate::work;
 /// Scores of so many terms, one a row, class and cell, are computed before other threads would have woken.
 const FEW_TERMS: usize = 1 << 17;
 
-/// The same for rows of numbers and linear models, whose terms are products in lanes: these take about half a
+/// The same for rows of numbers and linear models, whose terms are products in lanes: these take less than a fifth of a
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
@@ -60,6 +59,15 @@ struct Work<'a> {
     output: Output,
 }
 
+/// What a thread keeps from tile to tile.
+#[derive(Default)]
+struct Tiles {
+    /// The cells, where they are copied.
+    copy: Tile,
+    /// Their scores, a column for each class.
+    scores: Tile,
+}
+
 enum Kind {
     Density {
         density: AnyDensity,
@@ -67,6 +75,11 @@ enum Kind {
     },
     /// s = Wx + b; one output for two classes is the log-odds of the second.
     Linear(Linear),
+    /// z = W(x − c), with directions in the place of classes.
+    Projection {
+        weights: Vec<f64>,
+        centre: Vec<f64>,
+    },
 }
 
 /// Which cells may be scored; others are scored all the same, and told.
@@ -174,7 +187,7 @@ impl Scorer {
         work: &Work<'_>,
         affine: Option<(Affine<'_>, Option<&[f64]>)>,
         rows: Range<usize>,
-        out: &mut Tile,
+        Tiles { copy, scores: out }: &mut Tiles,
     ) -> Result<bool> {
         let columns = || ((0..self.width).map(|j| format!("x{j}")).collect(), (0..self.width).collect());
         let (names, places): (&[String], &[usize]) = match work.is_sparse {
@@ -191,7 +204,7 @@ impl Scorer {
             (Kind::Linear(linear), Some((affine, by_word))) => {
                 sound = match cells.sparse() {
                     Some(texts) => affine.text_scores(texts, by_word, out),
-                    None => affine.scores(&cells, linear.skip_missing, out)?,
+                    None => affine.scores(&cells, linear.skip_missing, copy, out)?,
                 };
                 if self.classes == 2 && linear.outputs == 1 {
                     // Log-odds are the score of the second class, and that of the first is 0.
@@ -210,6 +223,9 @@ impl Scorer {
                     sound = !odd.infinite && !(odd.missing && (*needs == Needs::Finite || work.is_sparse));
                 }
             }
+            (Kind::Projection { weights, centre }, _) => {
+                sound = Projection { weights, centre }.of(&cells, copy, out)?;
+            }
             // `affine` has the weights of every linear model.
             (Kind::Linear(_), None) => {}
         }
@@ -227,35 +243,26 @@ impl Scorer {
         let columns = work.output.width(self.classes);
         // A tile and its copies fit the second-level cache; its columns do not lie a power of two apart.
         let height = ((96 << 10) / (8 * work.x.width().max(self.classes).max(1))).clamp(64, 1024) / 8 * 8 + 8;
-        let tile = |scores: &mut Tile, t: usize, out: &mut [T]| {
+        let sound = AtomicBool::new(true);
+        let tile = |tiles: &mut Tiles, (t, out): (usize, &mut [T])| {
             let rows = t * height..t * height + out.len() / columns;
-            let sound = self.scores(work, affine, rows, scores)?;
-            write(scores, work.output, out);
-            Ok(sound)
+            if !self.scores(work, affine, rows, tiles)? {
+                sound.store(false, Ordering::Relaxed);
+            }
+            write(&mut tiles.scores, work.output, out);
+            Ok(())
         };
-        let (rows, is_dense) = (work.x.rows(), affine.is_some() && !work.is_sparse);
+        let is_dense = !matches!(self.kind, Kind::Density { .. }) && !work.is_sparse;
+        let rows = work.x.rows();
         // Each score may need an exponential.
         let few = if is_dense && rows * self.classes <= FEW_TERMS { FEW_PRODUCTS } else { FEW_TERMS };
+        let mut tiles = out.chunks_mut(height * columns).enumerate();
         if work.cells.max(rows) * self.classes <= few {
-            let mut scores = Tile::default();
-            let tiles = out.chunks_mut(height * columns).enumerate();
-            return tiles
-                .map(|(t, out)| tile(&mut scores, t, out))
-                .try_fold(true, |all, sound| Ok(all & sound?))
-                .map_err(raise);
+            let mut buffers = Tiles::default();
+            tiles.try_for_each(|part| tile(&mut buffers, part)).map_err(raise)?;
+        } else {
+            work::share(py, tiles, Tiles::default, tile)?;
         }
-        let sound = AtomicBool::new(true);
-        work::run(py, None, |stop| {
-            out.par_chunks_mut(height * columns).enumerate().try_for_each_init(Tile::default, |scores, (t, out)| {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted);
-                }
-                if !tile(scores, t, out)? {
-                    sound.store(false, Ordering::Relaxed);
-                }
-                Ok(())
-            })
-        })?;
         Ok(sound.into_inner())
     }
 
@@ -413,6 +420,23 @@ impl Scorer {
         let bias = sources.get(1).map_or(Ok(Some(vec![0.0; outputs])), copy)?;
         let linear = Linear { weights, bias, outputs, skip_missing };
         Ok(Scorer::new(Kind::Linear(linear), classes, width, sources))
+    }
+
+    /// z = (x − c) S for the first few columns of S, where c may be left out: the joint scores of so many classes.
+    #[staticmethod]
+    fn projection(scalings: &Bound<'_, PyAny>, centre: Option<&Bound<'_, PyAny>>, directions: usize) -> PyResult<Self> {
+        let mut sources = vec![Array::new(scalings)?];
+        sources.extend(centre.map(Array::new).transpose()?);
+        let (width, all) = (sources[0].rows(), sources[0].columns());
+        let centre = sources.get(1).map_or_else(|| Ok(vec![0.0; width]), Array::to_vec)?;
+        if directions == 0 || directions > all || centre.len() != width {
+            return Err(PyValueError::new_err(
+                "a column of scalings is needed for each direction, and a centre for each row",
+            ));
+        }
+        let scalings = sources[0].to_vec()?;
+        let weights = (0..directions * width).map(|k| scalings[k % width * all + k / width]).collect();
+        Ok(Scorer::new(Kind::Projection { weights, centre }, directions, width, sources))
     }
 
     /// Writes what `output` names ("joint", "decision", "log", "probability", "class") into `out`, and tells whether

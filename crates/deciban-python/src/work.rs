@@ -1,14 +1,14 @@
 //! Long work without the interpreter's lock: on as many threads as asked for, and stopped by Ctrl-C.
 //!
 //! Rayon's global pool is not used. Its threads do not exist in a process made by `fork`, where whatever is
-//! handed to it would wait for ever. All parallel work of the package therefore goes through [`run`], on a pool
-//! that belongs to the process that asks. Few rows are worked on by the thread that asks ([`run_few`]).
+//! handed to it would wait for ever. All parallel work of the package therefore goes through [`run`] and [`share`], on a
+//! pool that belongs to the process that asks. Few rows are worked on by the thread that asks ([`run_few`]).
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deciban::Result;
 use deciban::engine::{Counted, Watch};
@@ -77,6 +77,57 @@ pub fn run_watched<T: Send>(
         (Some(signal), _) => Err(signal),
         (None, Some(answer)) => answer.map_err(raise),
         (None, None) => Err(PyRuntimeError::new_err("the work ended without an answer")),
+    }
+}
+
+/// Does `body` with each of many small parts of some work, with the lock released. The calling thread takes parts as
+/// well as those of a pool, so that it does not wait until they have woken; so `body` starts no parallel work of its own.
+/// `state` is made once for each thread.
+pub fn share<P: Send, S>(
+    py: Python<'_>,
+    parts: impl Iterator<Item = P> + Send,
+    state: impl Fn() -> S + Sync,
+    body: impl Fn(&mut S, P) -> Result<()> + Sync,
+) -> PyResult<()> {
+    let pool = Pool::take(threads(None)?)?;
+    let (parts, failed, ended) = (Mutex::new(parts), Mutex::new(None), AtomicBool::new(false));
+    let next = || if ended.load(Ordering::Relaxed) { None } else { parts.lock().ok()?.next() };
+    // Parts are taken until there are none, one has failed, or `between` says so.
+    let work = |between: &mut dyn FnMut() -> bool| {
+        let mut state = state();
+        while let Some(part) = next() {
+            if let Err(error) = body(&mut state, part) {
+                if let Ok(mut failed) = failed.lock() {
+                    failed.get_or_insert(error);
+                }
+                ended.store(true, Ordering::Relaxed);
+            }
+            if between() {
+                ended.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    let mut signal = None;
+    let mut looked = Instant::now();
+    let mut look = || {
+        if looked.elapsed() >= PATIENCE {
+            looked = Instant::now();
+            signal = Python::attach(|py| py.check_signals()).err();
+        }
+        signal.is_some()
+    };
+    py.detach(|| {
+        pool.threads.in_place_scope(|scope| {
+            let work = &work;
+            (1..pool.threads.current_num_threads()).for_each(|_| scope.spawn(move |_| work(&mut || false)));
+            work(&mut look);
+        })
+    });
+    pool.give_back();
+    match (signal, failed.into_inner()) {
+        (Some(signal), _) => Err(signal),
+        (None, Ok(Some(error))) => Err(raise(error)),
+        (None, _) => Ok(()),
     }
 }
 

@@ -318,6 +318,49 @@ def test_a_row_alone_is_scored_as_among_others(ours, theirs, options, X):
                 assert_allclose(score(same), all_rows[: len(X)], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"n_components": 1}, {"solver": "eigen"}, {"solver": "eigen", "n_components": 1}])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("fitted", ["f8", "f4"])
+def test_projections_are_those_of_scikit_learn(options, classes, fitted):
+    kept = Y < classes
+    X, y = NUMBERS[kept], Y[kept]
+    mine = LinearDiscriminantAnalysis(**options).fit(X.astype(fitted), y)
+    other = sklearn_discriminant.LinearDiscriminantAnalysis(**options).fit(X.astype(fitted), y)
+    other.scalings_ = mine.scalings_  # the signs of eigenvectors are free
+    many = np.tile(X, (40, 1))  # enough for other threads
+    for rows in (X, X[:1], many, np.asfortranarray(X), X[:, ::-1][:, ::-1], X.astype("f4"), X.astype("i8")):
+        a, b = mine.transform(rows), other.transform(rows)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert_allclose(a, b, rtol=1e-7, atol=1e-9 if (fitted, rows.dtype) == ("f8", "f8") else 0.01)
+    assert_array_equal(mine.transform(many)[-len(X) :], mine.transform(X))
+    assert list(mine.set_output(transform="pandas").transform(X).columns) == list(mine.get_feature_names_out())
+
+
+def test_projections_are_refused_in_the_peers_words():
+    bad = NUMBERS.copy()
+    bad[-1, 2] = np.nan
+    told = []
+    for model in (LinearDiscriminantAnalysis, sklearn_discriminant.LinearDiscriminantAnalysis):
+        for kind, fitted, X in [
+            (NotFittedError, model(), NUMBERS),
+            (NotImplementedError, model(solver="lsqr").fit(NUMBERS, Y), NUMBERS),
+            (ValueError, model().fit(NUMBERS, Y), bad),
+            (ValueError, model().fit(NUMBERS, Y), NUMBERS[:, 1:]),
+        ]:
+            with pytest.raises(kind) as error:
+                fitted.transform(X)
+            told.append(str(error.value))
+    assert told[:4] == told[4:]
+
+
+def test_a_far_centre_leaves_the_digits_of_projections():
+    model = LinearDiscriminantAnalysis().fit(NUMBERS, Y)
+    near = np.arange(5.0)
+    expected = near @ model.scalings_
+    model.xbar_ = np.round(2.0**30 * model.xbar_)  # whole numbers this far away are exact
+    assert_allclose(model.transform((model.xbar_ + near)[None]), expected[None], rtol=1e-12)
+
+
 def test_parameters_that_are_changed_are_seen():
     model = GaussianNB().fit(NUMBERS, Y)
     before = model.predict_proba(NUMBERS)

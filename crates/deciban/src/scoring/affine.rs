@@ -1,8 +1,10 @@
 //! Scores s = Wx + b of rows of numbers, with a row of W for each class.
 //!
-//! Rows that lie one after the other are read once, where they lie: four rows and two classes at a time, so that
-//! the sums stay in registers. Others are copied into a tile first. The sum of a cell is always taken in the
-//! same order, so it does not depend on how rows are cut into tiles.
+//! For one or two classes, rows that lie one after the other are read where they lie, four at a time: the way from
+//! memory is most of the work. For more classes, and for rows that lie otherwise, they are copied into a tile, where
+//! neighbours in a column run side by side in the lanes of the vector unit: eight rows and four classes at a time, so
+//! that the sums stay in registers. The sum of a cell is always taken in the same order, so it does not depend on how
+//! rows are cut into tiles.
 
 use super::{Texts, WordTable};
 use crate::data::{Cells, RowSlices, Tile};
@@ -17,8 +19,8 @@ use crate::numerics::{all_finite, vectorised};
 /// let batch = Batch::new(2).row_major(&[1.0, 2.0, 3.0, 4.0][..], 2)?;
 /// let cells = Cells::new(&batch, &[0, 1], Rows::Range(0..2));
 /// let affine = Affine { weights: &[1.0, 0.0, 0.5, 2.0], bias: &[0.0, 1.0] };
-/// let mut scores = Tile::default();
-/// assert!(affine.scores(&cells, false, &mut scores)?);
+/// let (mut copy, mut scores) = (Tile::default(), Tile::default());
+/// assert!(affine.scores(&cells, false, &mut copy, &mut scores)?);
 /// assert_eq!(scores.data(), [1.0, 3.0, 5.5, 10.5]);
 /// # Ok::<(), deciban::Error>(())
 /// ```
@@ -38,22 +40,23 @@ impl Affine<'_> {
 
     /// Writes the scores of the rows, a column for each class. With `skip_missing` a NaN counts as 0. Returns
     /// whether all cells were finite or skipped: where one was not, the scores of its row are not finite either.
-    pub fn scores(&self, cells: &Cells<'_>, skip_missing: bool, out: &mut Tile) -> Result<bool> {
+    /// `tile` is a place for copies of the cells, which may be kept from call to call.
+    pub fn scores(&self, cells: &Cells<'_>, skip_missing: bool, tile: &mut Tile, out: &mut Tile) -> Result<bool> {
         out.resize(cells.rows(), self.classes());
-        let mut tile = Tile::default();
-        match cells.row_slices() {
-            Some(RowSlices::F64(x)) => vectorised!(self.multiply(x.rows(), |i| x.row(i), out)),
-            Some(RowSlices::F32(x)) => vectorised!(self.multiply(x.rows(), |i| x.row(i), out)),
-            None => {
-                cells.read_numbers(&mut tile)?;
-                self.multiply_tile(&tile, out);
+        let width = cells.width();
+        match (cells.row_slices(), self.classes()) {
+            (Some(x), 1) => multiply_in_place(&x, [self.weights], out),
+            (Some(x), 2) => multiply_in_place(&x, [&self.weights[..width], &self.weights[width..]], out),
+            _ => {
+                cells.read_numbers(tile)?;
+                vectorised!(multiply_tile(self.weights, tile, out));
             }
         }
         let mut sound = all_finite(out.data());
         if !sound {
             // Either a cell is not finite, or a weight, or a sum has overflowed: cell by cell.
-            cells.read_numbers(&mut tile)?;
-            sound = self.multiply_odd(&mut tile, skip_missing, out);
+            cells.read_numbers(tile)?;
+            sound = self.multiply_odd(tile, skip_missing, out);
         }
         for (column, b) in out.data_mut().chunks_exact_mut(cells.rows().max(1)).zip(self.bias) {
             column.iter_mut().for_each(|s| *s += b);
@@ -103,49 +106,6 @@ impl Affine<'_> {
         are_finite(texts)
     }
 
-    /// The products of rows that lie one after the other.
-    #[inline(always)]
-    fn multiply<'x, T: Copy + Into<f64> + 'x>(&self, rows: usize, row: impl Fn(usize) -> &'x [T], out: &mut Tile) {
-        const ROWS: usize = 4;
-        let classes = self.classes();
-        let width = self.weights.len() / classes.max(1);
-        let whole = rows - rows % ROWS;
-        let scores = out.data_mut();
-        for start in (0..whole).step_by(ROWS) {
-            let x: [&[T]; ROWS] = std::array::from_fn(|r| &row(start + r)[..width]);
-            let mut class = 0;
-            while class < classes {
-                let weights = &self.weights[class * width..];
-                if class + 1 < classes {
-                    let sums = dots(x, [&weights[..width], &weights[width..2 * width]]);
-                    for (k, sums) in sums.iter().enumerate() {
-                        scores[(class + k) * rows + start..][..ROWS].copy_from_slice(sums);
-                    }
-                    class += 2;
-                } else {
-                    let [sums] = dots(x, [&weights[..width]]);
-                    scores[class * rows + start..][..ROWS].copy_from_slice(&sums);
-                    class += 1;
-                }
-            }
-        }
-        for i in whole..rows {
-            let x = &row(i)[..width];
-            for class in 0..classes {
-                let [[sum]] = dots([x], [&self.weights[class * width..(class + 1) * width]]);
-                scores[class * rows + i] = sum;
-            }
-        }
-    }
-
-    fn multiply_tile(&self, tile: &Tile, out: &mut Tile) {
-        let width = tile.width();
-        for class in 0..self.classes() {
-            let weights = &self.weights[class * width..(class + 1) * width];
-            vectorised!(add_columns(tile, weights, out.column_mut(class)));
-        }
-    }
-
     /// The products where something is not finite: 0·(−∞) is 0, as for a cell of a sparse matrix that is not stored.
     fn multiply_odd(&self, tile: &mut Tile, skip_missing: bool, out: &mut Tile) -> bool {
         if skip_missing {
@@ -167,6 +127,37 @@ fn are_finite((sparse, rows): Texts<'_>) -> bool {
     let mut finite = true;
     sparse.for_each(rows, |_, _, x| finite &= x.is_finite());
     finite
+}
+
+/// The products of rows that lie one after the other with the weights of K classes.
+fn multiply_in_place<const K: usize>(x: &RowSlices<'_>, weights: [&[f64]; K], out: &mut Tile) {
+    match x {
+        RowSlices::F64(x) => vectorised!(multiply_rows(x.rows(), |i| x.row(i), weights, out)),
+        RowSlices::F32(x) => vectorised!(multiply_rows(x.rows(), |i| x.row(i), weights, out)),
+    }
+}
+
+#[inline(always)]
+fn multiply_rows<'x, T: Copy + Into<f64> + 'x, const K: usize>(
+    rows: usize,
+    row: impl Fn(usize) -> &'x [T],
+    weights: [&[f64]; K],
+    out: &mut Tile,
+) {
+    const ROWS: usize = 4;
+    let whole = rows - rows % ROWS;
+    for start in (0..whole).step_by(ROWS) {
+        let sums: [[f64; ROWS]; K] = dots(std::array::from_fn(|r| row(start + r)), weights);
+        for k in 0..K {
+            out.column_mut(k)[start..start + ROWS].copy_from_slice(&sums[k]);
+        }
+    }
+    for i in whole..rows {
+        let sums = dots([row(i)], weights);
+        for k in 0..K {
+            out.column_mut(k)[i] = sums[k][0];
+        }
+    }
 }
 
 /// The inner products of some rows with the weights of some classes, each in four sums.
@@ -198,23 +189,77 @@ fn dots<T: Copy + Into<f64>, const R: usize, const K: usize>(x: [&[T]; R], w: [&
     })
 }
 
-/// Σ_j w_j x_j for each row of a tile, four columns at a time.
+/// The products of the rows of a tile with the weights of each class.
 #[inline(always)]
-fn add_columns(tile: &Tile, weights: &[f64], sums: &mut [f64]) {
-    sums.fill(0.0);
-    let rows = sums.len();
-    let (fours, last) = weights.as_chunks::<4>();
-    for (columns, w) in tile.data().chunks_exact((4 * rows).max(1)).zip(fours) {
-        let (a, rest) = columns.split_at(rows);
-        let (b, rest) = rest.split_at(rows);
-        let (c, d) = rest.split_at(rows);
-        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *sum += (w[0] * a + w[1] * b) + (w[2] * c + w[3] * d);
+pub(super) fn multiply_tile(weights: &[f64], tile: &Tile, out: &mut Tile) {
+    const ROWS: usize = 8;
+    let rows = tile.rows();
+    let whole = rows - rows % ROWS;
+    // Not `for_each`, which is a function of its own, without the instructions of the machine.
+    for start in (0..whole).step_by(ROWS) {
+        multiply_strip::<ROWS>(weights, tile, start, out);
+    }
+    for i in whole..rows {
+        multiply_strip::<1>(weights, tile, i, out);
+    }
+}
+
+/// The same for R rows, whose cells stay in the first-level cache from class to class.
+#[inline(always)]
+fn multiply_strip<const R: usize>(weights: &[f64], tile: &Tile, start: usize, out: &mut Tile) {
+    let (mut class, classes) = (0, out.width());
+    while class < classes {
+        class += match classes - class {
+            4.. => multiply_classes::<R, 4>(weights, tile, start, class, out),
+            2..4 => multiply_classes::<R, 2>(weights, tile, start, class, out),
+            _ => multiply_classes::<R, 1>(weights, tile, start, class, out),
+        };
+    }
+}
+
+/// The same for R rows and K classes; returns K.
+#[inline(always)]
+fn multiply_classes<const R: usize, const K: usize>(
+    weights: &[f64],
+    tile: &Tile,
+    start: usize,
+    class: usize,
+    out: &mut Tile,
+) -> usize {
+    let width = tile.width();
+    let w = std::array::from_fn(|k| &weights[(class + k) * width..(class + k + 1) * width]);
+    let sums: [[f64; R]; K] = column_dots(tile, start, w);
+    for k in 0..K {
+        out.column_mut(class + k)[start..start + R].copy_from_slice(&sums[k]);
+    }
+    K
+}
+
+/// Σ_j w_j x_j for R rows of a tile and the weights of K classes, four columns at a time.
+#[inline(always)]
+fn column_dots<const R: usize, const K: usize>(tile: &Tile, start: usize, weights: [&[f64]; K]) -> [[f64; R]; K] {
+    let (cells, rows) = (tile.data(), tile.rows());
+    let column = |j: usize| -> &[f64; R] { cells[j * rows + start..].first_chunk().unwrap_or(&[0.0; R]) };
+    let (fours, last) = (weights.map(|w| w.as_chunks::<4>().0), weights.map(|w| w.as_chunks::<4>().1));
+    let mut sums = [[0.0; R]; K];
+    for j in 0..fours[0].len() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|l| column(4 * j + l));
+        for k in 0..K {
+            let w = fours[k][j];
+            for r in 0..R {
+                sums[k][r] += (w[0] * a[r] + w[1] * b[r]) + (w[2] * c[r] + w[3] * d[r]);
+            }
         }
     }
-    for (j, w) in last.iter().enumerate() {
-        sums.iter_mut().zip(tile.column(4 * fours.len() + j)).for_each(|(sum, x)| *sum += w * x);
+    for j in 0..last[0].len() {
+        let x = column(4 * fours[0].len() + j);
+        for k in 0..K {
+            for r in 0..R {
+                sums[k][r] += last[k][j] * x[r];
+            }
+        }
     }
+    sums
 }
 
 #[cfg(test)]
@@ -225,8 +270,9 @@ mod tests {
 
     fn scores(affine: &Affine<'_>, batch: &Batch<'_>, rows: std::ops::Range<usize>, skip: bool) -> (Tile, bool) {
         let columns: Vec<usize> = (0..batch.width()).collect();
-        let mut out = Tile::default();
-        let sound = affine.scores(&Cells::new(batch, &columns, Rows::Range(rows)), skip, &mut out).unwrap();
+        let (mut copy, mut out) = (Tile::default(), Tile::default());
+        let cells = Cells::new(batch, &columns, Rows::Range(rows));
+        let sound = affine.scores(&cells, skip, &mut copy, &mut out).unwrap();
         (out, sound)
     }
 

@@ -15,9 +15,10 @@ from scipy import linalg
 from sklearn import discriminant_analysis as peer
 from sklearn.base import _fit_context
 
+from .. import _core
 from ._linear import LinearPredictions
 from ._moments import FitFromMoments, shrunk
-from ._predictions import PEER
+from ._predictions import DOUBLE, PEER, SINGLE, scorer
 
 
 class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearDiscriminantAnalysis):
@@ -131,6 +132,21 @@ class LinearDiscriminantAnalysis(FitFromMoments, LinearPredictions, peer.LinearD
         for name in narrow:
             if hasattr(self, name):
                 setattr(self, name, getattr(self, name).astype(np.float32))
+
+    def transform(self, X):
+        """The rows in the directions that tell the classes apart best."""
+        directions = min(self._max_components, self.scalings_.shape[1]) if hasattr(self, "scalings_") else 0
+        if self.solver == "lsqr" or directions == 0:
+            # There are no directions, or there is an error, which is said in scikit-learn's words.
+            return super().transform(X)
+        if not self._is_plain(X):
+            X = self._check_X(X)
+        # The solver `eigen` leaves the rows where they are.
+        centre = [self.xbar_] if self.solver == "svd" else []
+        make = lambda s, c=None: _core.Scorer.projection(s, c, directions)  # noqa: E731
+        found = scorer(self, ("transform", directions), make, self.scalings_, *centre)
+        dtype = SINGLE if X.dtype is SINGLE and self.scalings_.dtype is SINGLE else DOUBLE
+        return self._fill(np.empty((X.shape[0], directions), dtype), found, X, None, "joint")
 
     def _own_log_prior(self):
         with np.errstate(divide="ignore"):

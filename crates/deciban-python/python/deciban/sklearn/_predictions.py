@@ -115,6 +115,9 @@ class Predictions:
         else:
             shape = rows if output == "decision" and classes == 2 else (rows, classes)
             out = np.empty(shape, self._output_type(X))
+        return self._fill(out, scorer, X, shift, output)
+
+    def _fill(self, out, scorer, X, shift, output):
         try:
             if sp.issparse(X):
                 is_sound = scorer.write_sparse(X.indptr, X.indices, X.data, X.shape[1], out, shift, output)
