@@ -1,6 +1,6 @@
 //! A folder with one folder per class: each file below them is one row, its text in the column `text`,
 //! the name of its folder in the column `class`. Classes and files come in the order of their names;
-//! the files of a chunk are read where it is parsed, in parallel. Files whose names begin with a dot,
+//! the files of a chunk are read where it is parsed, by several threads at once. Files whose names begin with a dot,
 //! and files that lie beside the folders of the classes, are left out.
 //!
 //! [Documents](crate::document) are rows of the same sort without a class.
@@ -8,9 +8,10 @@
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use deciban::Result;
@@ -22,6 +23,7 @@ use crate::layout::Layout;
 use crate::plan::Plan;
 use crate::source::{Counter, Source};
 use crate::table::{Chunk, Table};
+use crate::words;
 
 /// The name of the column with the classes.
 pub(crate) const CLASS: &str = "class";
@@ -152,25 +154,51 @@ fn walk(folder: &Path, class: usize, files: &mut Vec<Found>) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for the sizes of files, on all processors: each question is a call of the system. These are threads of their
-/// own, since nobody knows which thread asks.
+/// Asks for the sizes of files.
 fn add_sizes(files: &mut [Found]) -> io::Result<()> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = files.len().div_ceil(threads).max(256);
     let ask = |files: &mut [Found]| -> io::Result<()> {
         for file in files {
             file.size = fs::metadata(&file.path)?.len();
         }
         Ok(())
     };
-    thread::scope(|scope| {
-        let mut parts = files.chunks_mut(part);
-        let first = parts.next();
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || ask(part))).collect();
-        let first = first.map_or(Ok(()), ask);
-        let answers = others.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
-        std::iter::once(first).chain(answers).collect()
-    })
+    let part = part_of(files.len());
+    at_once(files.chunks_mut(part), ask).into_iter().collect()
+}
+
+/// So many threads wait for files at once, more than there are processors: a disk has many answers in the time of one.
+/// They are threads of their own, since nobody knows which thread asks, and those of the pool have other work.
+const WAITING: usize = 8;
+
+/// Fewer files than these are not worth a thread.
+const FEW: usize = 64;
+
+/// How many of some files each of the threads takes.
+fn part_of(files: usize) -> usize {
+    files.div_ceil(WAITING).max(FEW)
+}
+
+/// Does some work with each part, several of them at once, and gives what they give in order.
+fn at_once<P: Send, T: Send>(parts: impl ExactSizeIterator<Item = P> + Send, work: impl Fn(P) -> T + Sync) -> Vec<T> {
+    let others = 1..parts.len().min(WAITING);
+    let parts = Mutex::new(parts.enumerate());
+    let next = || parts.lock().ok()?.next();
+    let take = || {
+        let mut done = Vec::new();
+        while let Some((place, part)) = next() {
+            done.push((place, work(part)));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        // A thread that cannot be started leaves its parts to the others.
+        let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, take).ok()).collect();
+        let mut done = take();
+        others.into_iter().for_each(|other| done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    });
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, of_part)| of_part).collect()
 }
 
 impl Table for Folder {
@@ -193,34 +221,52 @@ impl Table for Folder {
 /// Reads the files of a chunk.
 pub(crate) fn parse(texts: Texts, plan: &Plan, layout: &Layout) -> Parsed {
     let mut parsed = Parsed::new(plan, texts.rows());
-    let mut text = Vec::new();
-    for Found { class, path, size } in &texts.all[texts.range.clone()] {
-        let mut read = || -> Result<(), String> {
-            let slots = |place: usize| {
-                let also = layout.also.iter().filter(move |(also, _)| *also == place).map(|(_, slot)| *slot);
-                layout.slots[place].into_iter().chain(also)
-            };
-            let last = layout.slots.len() - 1; // The text is always there.
-            if let (1, Some(class)) = (last, texts.classes.get(*class)) {
-                slots(0).try_for_each(|slot| parsed.push_text(slot, class.as_bytes(), plan))?;
+    let slots = |place: usize| {
+        let also = layout.also.iter().filter(move |(also, _)| *also == place).map(|(_, slot)| *slot);
+        layout.slots[place].into_iter().chain(also)
+    };
+    let last = layout.slots.len() - 1; // The text is always there.
+    let push = |parsed: &mut Parsed, Found { class, path, .. }: &Found, text: &[u8]| -> Result<(), String> {
+        if let (1, Some(class)) = (last, texts.classes.get(*class)) {
+            slots(0).try_for_each(|slot| parsed.push_text(slot, class.as_bytes(), plan))?;
+        }
+        slots(last).try_for_each(|slot| parsed.push_text(slot, text, plan))?;
+        if plan.keep_file {
+            parsed.files.push(path.display().to_string());
+        }
+        Ok(())
+    };
+    let files = &texts.all[texts.range.clone()];
+    let is_wanted = layout.slots[last].is_some();
+    let read = at_once(files.chunks(part_of(files.len())), |part| read_part(part, is_wanted));
+    'all: for (part, (found, fault)) in files.chunks(part_of(files.len())).zip(read) {
+        for (file, text) in part.iter().zip(found.iter()) {
+            if let Err(message) = push(&mut parsed, file, text) {
+                parsed.blame(parsed.rows as u64, None, message);
+                break 'all;
             }
-            if layout.slots[last].is_some() {
-                read_text(path, *size, &mut text).map_err(|e| format!("{}: {e}", path.display()))?;
-                slots(last).try_for_each(|slot| parsed.push_text(slot, &text, plan))?;
-            }
-            if plan.keep_file {
-                parsed.files.push(path.display().to_string());
-            }
-            Ok(())
-        };
-        if let Err(message) = read() {
+            parsed.rows += 1;
+        }
+        if let Some(message) = fault {
             parsed.blame(parsed.rows as u64, None, message);
             break;
         }
-        parsed.rows += 1;
     }
     parsed.line_count = parsed.rows as u64;
     parsed
+}
+
+/// The texts of some files, up to the first that cannot be read, and why it cannot. Where they are not wanted, they are
+/// empty.
+fn read_part(files: &[Found], is_wanted: bool) -> (words::Texts, Option<String>) {
+    let (mut found, mut text) = (words::Texts::default(), Vec::new());
+    for Found { path, size, .. } in files {
+        if is_wanted && let Err(e) = read_text(path, *size, &mut text) {
+            return (found, Some(format!("{}: {e}", path.display())));
+        }
+        found.push(&text);
+    }
+    (found, None)
 }
 
 /// Reads a file of about this size, behind its compression. Small files cost the calls of the system: this takes
