@@ -49,15 +49,15 @@ pub struct Archive {
     tensors: BTreeMap<String, Tensor>,
 }
 
-/// What stands in the container's metadata.
+/// What stands in the container's metadata. A vocabulary is written without a copy of it.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct Header<'a> {
     /// First, so that it has a fixed place.
     #[serde(default)]
-    checksum: String,
-    kind: String,
+    checksum: Cow<'a, str>,
+    kind: Cow<'a, str>,
     version: u64,
-    json: BTreeMap<String, Value>,
+    json: Cow<'a, BTreeMap<String, Value>>,
 }
 
 /// The part of the header that every version has.
@@ -163,7 +163,7 @@ impl Archive {
     /// The archive as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // One entry: a hash map of several would change the order of the bytes from run to run.
-        let (kind, json) = (self.kind.clone(), self.json.clone());
+        let (kind, json) = (Cow::Borrowed(self.kind.as_str()), Cow::Borrowed(&self.json));
         let header = Header { checksum: NO_DIGITS.into(), kind, version: VERSION, json };
         let header = serde_json::to_string(&header).map_err(|e| self.damaged(&e.to_string()))?;
         let metadata = HashMap::from([("deciban".to_string(), header)]);
@@ -217,7 +217,7 @@ impl Archive {
             let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
             tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values: values.collect() });
         }
-        Ok(Archive { kind: kind.into(), path: path.into(), json, tensors })
+        Ok(Archive { kind: kind.into(), path: path.into(), json: json.into_owned(), tensors })
     }
 
     /// Reads a file that must hold `kind`.

@@ -32,6 +32,7 @@ fn eight(bytes: &[u8]) -> u64 {
 
 impl<'a> Word<'a> {
     /// A word on its own.
+    #[inline]
     pub fn of(text: &'a [u8]) -> Self {
         match text.len() {
             0..8 => {
