@@ -8,8 +8,12 @@ from urllib.parse import unquote, urlparse
 
 from .. import _core
 
-#: Rows of a share of Parquet files, about: enough that a task is worth its start.
-SHARE = 1 << 20
+#: Rows of a share of Parquet files, at least and at most, about. Starting a task takes as long as reading a quarter of a
+#: million rows of 20 columns, so that few rows are shared out to few tasks.
+SHARE, LARGEST = 1 << 20, 1 << 23
+
+#: Tasks of files that are not large.
+TASKS = 8
 
 #: Bytes of a share of delimited text.
 BYTES = 64 << 20
@@ -54,14 +58,15 @@ def shares(frame, asked: bool) -> list | None:
     if not all(path.endswith(".parquet") for path in files):
         parts = ((path, _core.byte_shares(path, BYTES) or [None]) for path in files)
         return [[(path, part)] for path, own in parts for part in own]
+    groups = [(path, group, count) for path in files for group, count in enumerate(_core.row_groups(path))]
+    enough = max(SHARE, min(LARGEST, sum(count for _, _, count in groups) // TASKS))
     wanted, share, rows = [], [], 0
-    for path in files:
-        for group, count in enumerate(_core.row_groups(path)):
-            share.append((path, (group, group + 1)))
-            rows += count
-            if rows >= SHARE:
-                wanted.append(joined(share))
-                share, rows = [], 0
+    for path, group, count in groups:
+        share.append((path, (group, group + 1)))
+        rows += count
+        if rows >= enough:
+            wanted.append(joined(share))
+            share, rows = [], 0
     return wanted + ([joined(share)] if share else [])
 
 

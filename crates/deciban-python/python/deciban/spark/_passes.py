@@ -165,7 +165,7 @@ class Cluster:
         """Some of the first rows."""
         table = self._first_of_files()
         if table is None:
-            table = self.frame.limit(FIRST).toArrow()
+            table = _frames.first_rows(self.frame, FIRST)
         if table.num_rows == 0:
             raise ValueError("the data frame has no rows")
         return _core.Rows(lambda: table, True)
