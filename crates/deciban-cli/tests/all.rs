@@ -9,6 +9,7 @@ mod docs;
 mod evaluate;
 mod explain;
 mod fit;
+mod fuse;
 mod impute;
 mod inspect;
 mod merge;

@@ -14,6 +14,7 @@ pub mod describe;
 mod evaluation;
 pub mod figures;
 mod form;
+mod fuse;
 mod input;
 mod learn;
 pub mod ledger;
@@ -41,6 +42,7 @@ pub use evaluation::{
     Evaluated, Evaluating, Target, evaluate, evaluate_part, evaluate_parts, evaluate_scores, merge_parts, unseen,
 };
 pub use form::{Form, Shown, quoted};
+pub use fuse::{Fused, Fusible, Fusing, Weighed};
 pub use impute::{FilledCell, Imputing, fills};
 pub use input::{Counted, Input};
 pub use learn::{Learned, Learning, collect, learn, learn_from_statistics};

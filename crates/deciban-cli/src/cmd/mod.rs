@@ -10,6 +10,7 @@ mod evaluate;
 mod explain;
 mod fit;
 mod forget;
+mod fuse;
 mod impute;
 mod inspect;
 mod merge;
@@ -35,6 +36,7 @@ pub enum Command {
     Impute(impute::Impute),
     Evaluate(evaluate::Evaluate),
     Calibrate(calibrate::Calibrate),
+    Fuse(fuse::Fuse),
     Compare(compare::Compare),
     Plot(plot::Plot),
     Explain(explain::Explain),
@@ -60,6 +62,7 @@ impl Command {
             Command::Impute(command) => command.run(),
             Command::Evaluate(command) => command.run(),
             Command::Calibrate(command) => command.run(),
+            Command::Fuse(command) => command.run(),
             Command::Compare(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Explain(command) => command.run(),

@@ -306,6 +306,19 @@ impl Calibrator {
 }
 
 impl Calibration {
+    /// A map that bounds the evidence for so many classes, and changes nothing else.
+    pub fn of_bound(bound: f64, classes: usize) -> Self {
+        Calibration::Affine(Affine { bound, scale: 1.0, bias: vec![0.0; classes] })
+    }
+
+    /// The same map behind a bound that is no smaller than this one. Steps and beta maps have no bound.
+    pub fn with_bound(mut self, bound: f64) -> Self {
+        if let Calibration::Affine(map) = &mut self {
+            map.bound = map.bound.max(bound);
+        }
+        self
+    }
+
     /// Calibrated evidence of whole rows. Rows that are impossible under every class stay so.
     pub fn apply(&self, evidence: &Evidence) -> Result<Evidence> {
         self.apply_shares(evidence, |_| Share::WHOLE)

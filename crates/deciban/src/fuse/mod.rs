@@ -13,4 +13,4 @@
 
 mod weights;
 
-pub use weights::{Fusion, MOST_OFFSETS, RIDGE};
+pub use weights::{FOREIGN_ROWS, Fusion, LEAST_WEIGHT, MOST_OFFSETS, RIDGE};

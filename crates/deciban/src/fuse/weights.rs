@@ -6,8 +6,9 @@
 //! ```
 //!
 //! at the class shares π of the rows. The penalty weighs ρ = 8 rows: members that cannot be told apart share their
-//! weight evenly, and classes have offsets where many rows ask for them. The problem is convex, and projected Newton steps solve it. The offsets b are only determined up to a
-//! constant, so that b ≥ 0 takes nothing away, and all parameters have the same bound.
+//! weight evenly, and classes have offsets where many rows ask for them. The problem is convex, and projected Newton
+//! steps solve it. The offsets b are only determined up to a constant, so that b ≥ 0 takes nothing away, and all
+//! parameters have the same bound.
 
 use rayon::prelude::*;
 
@@ -18,6 +19,13 @@ use crate::numerics::{Matrix, log_sum_exp};
 
 /// ρ: what a squared difference from 1/M, or of an offset from their mean, costs in rows.
 pub const RIDGE: f64 = 8.0;
+
+/// So many of the rows may have come from elsewhere, and no member should be surer than that: the bound of its evidence
+/// is at least this share of the rows. Without it one member that calls a class impossible outvotes all others.
+pub const FOREIGN_ROWS: f64 = 0.01;
+
+/// A member of less weight is not worth its time.
+pub const LEAST_WEIGHT: f64 = 0.01;
 
 /// With more classes than these there are no offsets: the Hessian has a row for each.
 pub const MOST_OFFSETS: usize = 64;
@@ -73,6 +81,32 @@ impl Fusion {
         let mean = offsets.iter().sum::<f64>() / classes as f64;
         offsets.iter_mut().for_each(|b| *b -= mean);
         Ok(Fusion { weights: alpha.to_vec(), offsets })
+    }
+
+    /// The same, where members of less than [`LEAST_WEIGHT`] are dropped: they have the weight 0, and those of the others
+    /// are learned again without them.
+    pub fn fit_strong(members: &[&[f64]], classes: usize, truth: &[u32], weights: &[f64]) -> Result<Self> {
+        let fusion = Fusion::fit(members, classes, truth, weights)?;
+        let is_strong = |m: &usize| fusion.weights[*m] >= LEAST_WEIGHT;
+        let strong: Vec<usize> = (0..members.len()).filter(is_strong).collect();
+        if strong.len() == members.len() {
+            return Ok(fusion);
+        }
+        let mut all = vec![0.0; members.len()];
+        if strong.is_empty() {
+            return Ok(Fusion { weights: all, ..fusion });
+        }
+        let own: Vec<&[f64]> = strong.iter().map(|m| members[*m]).collect();
+        let again = Fusion::fit(&own, classes, truth, weights)?;
+        strong.iter().zip(again.weights).for_each(|(m, alpha)| all[*m] = alpha);
+        Ok(Fusion { weights: all, offsets: again.offsets })
+    }
+
+    /// Σ αₘ eₘ of a row, added to `out`; the offsets are not in.
+    pub fn add_up<'a>(&self, members: impl Iterator<Item = &'a [f64]>, out: &mut [f64]) {
+        for (alpha, row) in self.weights.iter().zip(members).filter(|(alpha, _)| **alpha > 0.0) {
+            out.iter_mut().zip(row).for_each(|(e, x)| *e += alpha * x);
+        }
     }
 }
 
@@ -237,6 +271,10 @@ mod tests {
         // Evidence of ±1 with noise of variance 1 in each class: α = strength.
         assert!((fusion.weights[0] - 1.0).abs() < 0.1 && (fusion.weights[1] - 2.0).abs() < 0.15, "{fusion:?}");
         assert!(fusion.offsets.iter().all(|b| b.abs() < 0.15) && fusion.offsets.iter().sum::<f64>().abs() < 1e-12);
+        // A member that is dropped is as if it had never been there.
+        let strong = Fusion::fit_strong(&slices, 3, &truth, &weights).unwrap();
+        let without = Fusion::fit(&slices[..2], 3, &truth, &weights).unwrap();
+        assert_eq!(strong, Fusion { weights: [&without.weights[..], &[0.0]].concat(), offsets: without.offsets });
         // What all classes share says nothing, and a row of weight 2 is the row twice.
         let shifted: Vec<f64> = members[0].iter().enumerate().map(|(i, e)| e + (i / 3) as f64).collect();
         let again = Fusion::fit(&[&shifted, slices[1], slices[2]], 3, &truth, &weights).unwrap();

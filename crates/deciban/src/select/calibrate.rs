@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::compare::Comparison;
 use super::score::{HeldRows, Score};
 use super::sums::Sums;
-use crate::calibrate::{Affine, Calibration, Calibrator, Held, HeldScores, Share};
+use crate::calibrate::{Calibration, Calibrator, Held, HeldScores, Share};
 use crate::error::Result;
 use crate::evaluate;
 use crate::evidence::Evidence;
@@ -225,18 +225,15 @@ pub(super) struct Maps {
 impl Maps {
     /// Maps that bound the evidence, and change nothing else.
     pub fn of_bound(bound: f64, score: &Score, rows: &HeldRows) -> Self {
-        let whole = Calibration::Affine(Affine { bound, scale: 1.0, bias: vec![0.0; score.judge.classes()] });
+        let whole = Calibration::of_bound(bound, score.judge.classes());
         let without = vec![whole.clone(); score.models.len()];
         Maps { whole, without, typical_cells: typical_cells(&rows.cells, &rows.weights) }
     }
 
     /// The same with bounds that are no smaller than this.
     pub fn with_bound(mut self, bound: f64) -> Self {
-        for map in self.without.iter_mut().chain([&mut self.whole]) {
-            if let Calibration::Affine(map) = map {
-                map.bound = map.bound.max(bound);
-            }
-        }
+        self.whole = self.whole.with_bound(bound);
+        self.without = self.without.into_iter().map(|map| map.with_bound(bound)).collect();
         self
     }
 }

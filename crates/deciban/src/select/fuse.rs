@@ -12,7 +12,7 @@ use super::compare::{Comparison, Outcome};
 use super::score::{HeldRows, Score};
 use crate::calibrate::{Affine, Calibration, Share};
 use crate::error::Result;
-use crate::fuse::Fusion;
+use crate::fuse::{FOREIGN_ROWS, Fusion};
 use crate::model::{Candidate, FUSED, Part};
 
 /// No more members are fused: those of the least loss.
@@ -23,13 +23,6 @@ const ROWS_PER_MEMBER: usize = 150;
 
 /// Above so many numbers (rows × classes × members), there is no fusion.
 const MOST_NUMBERS: f64 = 3.2e7;
-
-/// So many of the rows may have come from elsewhere, and no member is surer than that: the bound of its evidence is at
-/// least this share of the rows. Without it one member that calls a class impossible outvotes all others.
-const FOREIGN_ROWS: f64 = 0.01;
-
-/// A member of less weight is dropped.
-const LEAST_WEIGHT: f64 = 0.01;
 
 /// A candidate that may be a member.
 struct Chosen {
@@ -66,57 +59,44 @@ impl Comparison {
         let started = Instant::now();
         let classes = score.judge.classes();
         let most = (rows.classes.len() / ROWS_PER_MEMBER).clamp(2, MOST_MEMBERS);
-        let mut chosen = self.members(places, maps, score, rows, candidates, most);
+        let chosen = self.members(places, maps, score, rows, candidates, most);
         if chosen.len() < 2 || rows.classes.len() as f64 * (classes * chosen.len()) as f64 > MOST_NUMBERS {
             return Ok(());
         }
         // Rows of a class that no other fold has teach nothing.
         let seen = |r: usize| !rows.losses[chosen[0].index][r].is_nan();
         let weights: Vec<f64> = (0..rows.classes.len()).map(|r| if seen(r) { rows.weights[r] } else { 0.0 }).collect();
-        let fit = |members: &[Vec<f64>], weights: &[f64]| {
-            let slices: Vec<&[f64]> = members.iter().map(Vec::as_slice).collect();
-            Fusion::fit(&slices, classes, &rows.classes, weights)
-        };
         let mut fused = vec![0.0; rows.classes.len() * classes];
         for fold in 0..score.models.len() {
             let own = |member: &Chosen| member.evidence(rows, classes, |maps| &maps.without[fold]);
             let members: Vec<Vec<f64>> = chosen.iter().map(own).collect();
             let is_other = |(w, f): (&f64, &u32)| if *f as usize == fold { 0.0 } else { *w };
             let others: Vec<f64> = weights.iter().zip(&rows.folds).map(is_other).collect();
-            let fusion = fit(&members, &others)?;
+            let fusion = Fusion::fit(&slices(&members), classes, &rows.classes, &others)?;
             for (r, out) in fused.chunks_exact_mut(classes).enumerate().filter(|(r, _)| rows.folds[*r] as usize == fold)
             {
-                add_up(&fusion, members.iter().map(|e| &e[r * classes..][..classes]), out);
+                fusion.add_up(members.iter().map(|e| &e[r * classes..][..classes]), out);
                 out.iter_mut().zip(&fusion.offsets).for_each(|(e, b)| *e += b);
             }
         }
         let judged = judge(score, rows, |_, r, row| row.copy_from_slice(&fused[r * classes..][..classes]));
         let whole = |member: &Chosen| member.evidence(rows, classes, |maps| &maps.whole);
-        let mut members: Vec<Vec<f64>> = chosen.iter().map(whole).collect();
-        let mut fusion = fit(&members, &weights)?;
-        let strong: Vec<bool> = fusion.weights.iter().map(|w| *w >= LEAST_WEIGHT).collect();
-        if strong.iter().filter(|is| **is).count() < 2 {
+        let members: Vec<Vec<f64>> = chosen.iter().map(whole).collect();
+        let fusion = Fusion::fit_strong(&slices(&members), classes, &rows.classes, &weights)?;
+        if fusion.weights.iter().filter(|weight| **weight > 0.0).count() < 2 {
             return Ok(());
-        }
-        if strong.contains(&false) {
-            let mut at = strong.iter();
-            members.retain(|_| at.next() == Some(&true));
-            let mut at = strong.iter();
-            chosen.retain(|_| at.next() == Some(&true));
-            fusion = fit(&members, &weights)?;
         }
         for (r, out) in fused.chunks_exact_mut(classes).enumerate() {
             out.fill(0.0);
-            add_up(&fusion, members.iter().map(|e| &e[r * classes..][..classes]), out);
+            fusion.add_up(members.iter().map(|e| &e[r * classes..][..classes]), out);
         }
         let held_out = HeldOut::of(rows, &fused, &judged.1.0, classes)?;
-        let seconds = chosen.iter().map(|member| member.outcome.seconds).sum::<f64>() + started.elapsed().as_secs_f64();
-        let parts: Vec<(Part, Option<Vec<usize>>)> = chosen
+        let strong: Vec<(&Chosen, f64)> =
+            chosen.iter().zip(fusion.weights).filter(|(_, weight)| *weight > 0.0).collect();
+        let seconds = strong.iter().map(|(member, _)| member.outcome.seconds).sum::<f64>();
+        let parts: Vec<(Part, Option<Vec<usize>>)> = strong
             .iter()
-            .zip(&fusion.weights)
-            // A weight that the last fit has put to 0 would be no member.
-            .filter(|(_, weight)| **weight > 0.0)
-            .map(|(member, &weight)| {
+            .map(|&(member, weight)| {
                 let candidate = candidates[member.outcome.candidate].clone();
                 let calibration = (member.maps.whole.clone(), member.maps.typical_cells);
                 (Part { candidate, weight, calibration: Some(calibration) }, member.outcome.blocks.clone())
@@ -124,13 +104,13 @@ impl Comparison {
             .collect();
         let outcome = Outcome {
             name: FUSED.into(),
-            seconds,
+            seconds: seconds + started.elapsed().as_secs_f64(),
             calibration: Some(Calibration::Affine(Affine { bound: 0.0, scale: 1.0, bias: fusion.offsets })),
             typical_cells: held_out.typical_cells(),
             scores: held_out.scores()?,
             blocks: None,
             parts,
-            ..chosen[0].outcome.clone()
+            ..strong[0].0.outcome.clone()
         };
         self.add(outcome, judged);
         Ok(())
@@ -169,9 +149,6 @@ impl Comparison {
     }
 }
 
-/// Σ αₘ eₘ of a row, added to `out`.
-fn add_up<'a>(fusion: &Fusion, members: impl Iterator<Item = &'a [f64]>, out: &mut [f64]) {
-    for (alpha, row) in fusion.weights.iter().zip(members).filter(|(alpha, _)| **alpha > 0.0) {
-        out.iter_mut().zip(row).for_each(|(e, x)| *e += alpha * x);
-    }
+fn slices(members: &[Vec<f64>]) -> Vec<&[f64]> {
+    members.iter().map(Vec::as_slice).collect()
 }
