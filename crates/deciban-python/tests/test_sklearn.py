@@ -333,7 +333,12 @@ def test_projections_are_those_of_scikit_learn(options, classes, fitted):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         assert_allclose(a, b, rtol=1e-7, atol=1e-9 if (fitted, rows.dtype) == ("f8", "f8") else 0.01)
     assert_array_equal(mine.transform(many)[-len(X) :], mine.transform(X))
-    assert list(mine.set_output(transform="pandas").transform(X).columns) == list(mine.get_feature_names_out())
+
+
+def test_projections_as_a_frame():
+    pytest.importorskip("pandas")
+    model = LinearDiscriminantAnalysis().fit(NUMBERS, Y).set_output(transform="pandas")
+    assert list(model.transform(NUMBERS).columns) == list(model.get_feature_names_out())
 
 
 def test_projections_are_refused_in_the_peers_words():
