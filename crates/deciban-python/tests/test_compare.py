@@ -188,7 +188,7 @@ def test_mistakes_are_named():
         deciban.compare(FRAME, Y, by="accuracy")
     with pytest.raises(ValueError, match="makes no decisions: drop prior, costs and reject"):
         deciban.compare(FRAME, Y, by="likelihood", prior="uniform", models="gaussian")
-    with pytest.raises(ValueError, match="drop group and fold"):
+    with pytest.raises(ValueError, match="drop group, fold and equal_together"):
         deciban.compare(FRAME, Y, group=GROUP, folds="leave-one-out")
     with pytest.raises(ValueError, match="give group or fold, not both"):
         deciban.compare(FRAME, Y, group=GROUP, fold=GROUP)
