@@ -96,12 +96,11 @@ def packed(frame, names) -> tuple[object, dict[str, list[str]]]:
     from pyspark.sql.types import NumericType
 
     quoted = {name: F.col(f"`{name}`") for name in names}
-    types = {name: frame.select(column).schema[0].dataType for name, column in quoted.items()}
-    arrays = {}
-    for place, kind in enumerate(dict.fromkeys(kind for kind in types.values() if isinstance(kind, NumericType))):
-        own = [name for name in names if types[name] == kind]
-        if len(own) >= FEW:
-            arrays[f"packed {place}"] = own
+    by_type = {}
+    for field in frame.schema.fields:
+        if field.name in quoted and isinstance(field.dataType, NumericType):
+            by_type.setdefault(field.dataType, []).append(field.name)
+    arrays = {f"packed {place}": own for place, own in enumerate(by_type.values()) if len(own) >= FEW}
     gone = {name for own in arrays.values() for name in own}
     columns = [column for name, column in quoted.items() if name not in gone]
     columns += [F.array(*(quoted[name] for name in own)).alias(array) for array, own in arrays.items()]
