@@ -31,6 +31,9 @@ const FEW_TERMS: usize = 1 << 17;
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
+/// For so many rows, weights are laid side by side.
+const MANY_ROWS: usize = 48;
+
 /// So many numbers of columns are checked by one thread; [`work::run_few`] takes a few such parts.
 const MOST_CHECKED: usize = 1 << 10;
 
@@ -57,6 +60,8 @@ struct Work<'a> {
     /// Added to the scores, if it is not empty.
     log_prior: Vec<f64>,
     output: Output,
+    /// What is written for each class where the most probable one is asked for: its label as 64 bits, or its place.
+    labels: Vec<i64>,
 }
 
 /// What a thread keeps from tile to tile.
@@ -111,7 +116,7 @@ enum Output {
     Decision,
     /// p(class | x), or its logarithm.
     Normalised(Normalise),
-    /// The place of the most probable class.
+    /// The most probable class.
     Class,
 }
 
@@ -137,25 +142,24 @@ impl Output {
     }
 }
 
-/// A number of an array that is written to.
+/// A number of an array that is written to: a score, or a label.
 trait Number: Copy + Send {
     fn of(x: f64) -> Self;
+    fn of_label(label: i64) -> Self;
 }
-impl Number for f64 {
-    fn of(x: f64) -> Self {
-        x
-    }
+macro_rules! numbers {
+    ($($type:ty),*) => {
+        $(impl Number for $type {
+            fn of(x: f64) -> Self {
+                x as $type
+            }
+            fn of_label(label: i64) -> Self {
+                label as $type
+            }
+        })*
+    };
 }
-impl Number for f32 {
-    fn of(x: f64) -> Self {
-        x as f32
-    }
-}
-impl Number for i64 {
-    fn of(x: f64) -> Self {
-        x as i64
-    }
-}
+numbers!(f64, f32, i64);
 
 impl Scorer {
     fn new(kind: Kind, classes: usize, width: usize, sources: Vec<Array>) -> Self {
@@ -201,10 +205,10 @@ impl Scorer {
         let height = cells.rows();
         let mut sound = true;
         match (&self.kind, affine) {
-            (Kind::Linear(linear), Some((affine, by_word))) => {
+            (Kind::Linear(linear), Some((affine, by_column))) => {
                 sound = match cells.sparse() {
-                    Some(texts) => affine.text_scores(texts, by_word, out),
-                    None => affine.scores(&cells, linear.skip_missing, copy, out)?,
+                    Some(texts) => affine.text_scores(texts, by_column, out),
+                    None => affine.scores(&cells, by_column, linear.skip_missing, copy, out)?,
                 };
                 if self.classes == 2 && linear.outputs == 1 {
                     // Log-odds are the score of the second class, and that of the first is 0.
@@ -237,9 +241,10 @@ impl Scorer {
 
     fn write_all<T: Number>(&self, py: Python<'_>, work: &Work<'_>, out: &mut [T]) -> PyResult<bool> {
         let affine = self.affine()?;
-        // Weights side by side for each column, if there are so many words that it is worth it.
-        let by_word = affine.filter(|_| work.is_sparse && work.cells > self.width / 4).map(|affine| affine.by_word());
-        let affine = affine.map(|affine| (affine, by_word.as_deref()));
+        // Weights side by side for each column, if there are so many words or rows that it is worth it.
+        let is_many = if work.is_sparse { work.cells > self.width / 4 } else { work.x.rows() >= MANY_ROWS };
+        let by_column = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| affine.by_column());
+        let affine = affine.map(|affine| (affine, by_column.as_deref()));
         let columns = work.output.width(self.classes);
         // A tile and its copies fit the second-level cache; its columns do not lie a power of two apart.
         let height = ((96 << 10) / (8 * work.x.width().max(self.classes).max(1))).clamp(64, 1024) / 8 * 8 + 8;
@@ -249,7 +254,7 @@ impl Scorer {
             if !self.scores(work, affine, rows, tiles)? {
                 sound.store(false, Ordering::Relaxed);
             }
-            write(&mut tiles.scores, work.output, out);
+            write(&mut tiles.scores, work, out);
             Ok(())
         };
         let is_dense = !matches!(self.kind, Kind::Density { .. }) && !work.is_sparse;
@@ -266,6 +271,15 @@ impl Scorer {
         Ok(sound.into_inner())
     }
 
+    /// A label for each class, or its place.
+    fn labels(&self, labels: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<i64>> {
+        let Some(labels) = labels else { return Ok((0..self.classes as i64).collect()) };
+        match Array::new(labels)?.slice::<i64>()? {
+            labels if labels.len() == self.classes => Ok(labels.to_vec()),
+            _ => Err(PyValueError::new_err("a label is needed for each class")),
+        }
+    }
+
     fn write_to(&self, py: Python<'_>, work: &Work<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool> {
         if !work.log_prior.is_empty() && work.log_prior.len() != self.classes {
             return Err(PyValueError::new_err("the prior needs a value per class"));
@@ -280,18 +294,18 @@ impl Scorer {
 }
 
 /// Scores to what is asked for, row after row.
-fn write<T: Number>(scores: &mut Tile, output: Output, out: &mut [T]) {
+fn write<T: Number>(scores: &mut Tile, work: &Work<'_>, out: &mut [T]) {
     let (rows, classes) = (scores.rows(), scores.width());
-    if let Output::Normalised(to) = output {
+    if let Output::Normalised(to) = work.output {
         normalise(scores, to);
     }
-    match output {
+    match work.output {
         Output::Class => {
             // Class after class, so that neighbours in memory are compared together.
             let mut most = scores.column(0).to_vec();
-            out.fill(T::of(0.0));
+            out.fill(T::of_label(work.labels[0]));
             for class in 1..classes {
-                let best = T::of(class as f64);
+                let best = T::of_label(work.labels[class]);
                 for ((o, most), &s) in out.iter_mut().zip(&mut most).zip(scores.column(class)) {
                     // As NumPy's `argmax`: the first of the largest, and NaN is larger than all.
                     if s > *most || (s.is_nan() && !most.is_nan()) {
@@ -440,7 +454,8 @@ impl Scorer {
     }
 
     /// Writes what `output` names ("joint", "decision", "log", "probability", "class") into `out`, and tells whether
-    /// all cells were of a kind that may be scored. `log_prior` is added to the scores.
+    /// all cells were of a kind that may be scored. `log_prior` is added to the scores. Of the most probable class its
+    /// entry of `labels` is written, an array of 64-bit integers, or its place if there is none.
     fn write(
         &self,
         py: Python<'_>,
@@ -448,12 +463,13 @@ impl Scorer {
         out: &Bound<'_, PyAny>,
         log_prior: Option<Vec<f64>>,
         output: &str,
+        labels: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let x = Array::new(x)?;
         self.check_width(x.columns())?;
         let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
-        let cells = x.rows() * x.columns();
-        self.write_to(py, &Work { x: x.batch()?, is_sparse: false, cells, log_prior, output }, out)
+        let (cells, labels) = (x.rows() * x.columns(), self.labels(labels)?);
+        self.write_to(py, &Work { x: x.batch()?, is_sparse: false, cells, log_prior, output, labels }, out)
     }
 
     /// The same for a matrix of compressed rows.
@@ -468,6 +484,7 @@ impl Scorer {
         out: &Bound<'_, PyAny>,
         log_prior: Option<Vec<f64>>,
         output: &str,
+        labels: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         self.check_width(width)?;
         let (offsets, indices, counts) = (Array::new(offsets)?, Array::new(indices)?, Array::new(counts)?);
@@ -477,6 +494,7 @@ impl Scorer {
         let sparse = work::run_few(py, indices.rows() / MOST_CHECKED, None, checked)?;
         let x = Batch::new(height).sparse(sparse).map_err(raise)?;
         let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
-        self.write_to(py, &Work { x, is_sparse: true, cells: counts.rows(), log_prior, output }, out)
+        let (cells, labels) = (counts.rows(), self.labels(labels)?);
+        self.write_to(py, &Work { x, is_sparse: true, cells, log_prior, output, labels }, out)
     }
 }

@@ -165,7 +165,12 @@ class Scorer:
     @staticmethod
     def projection(scalings: _Floats, centre: _Floats | None, directions: int) -> Scorer: ...
     def write(
-        self, x: NDArray[Any], out: NDArray[Any], log_prior: Sequence[float] | None, output: str
+        self,
+        x: NDArray[Any],
+        out: NDArray[Any],
+        log_prior: Sequence[float] | None,
+        output: str,
+        labels: NDArray[np.int64] | None,
     ) -> bool: ...
     def write_sparse(
         self,
@@ -176,6 +181,7 @@ class Scorer:
         out: NDArray[Any],
         log_prior: Sequence[float] | None,
         output: str,
+        labels: NDArray[np.int64] | None,
     ) -> bool: ...
 
 @final

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::batch::{Number, with_slice};
 use super::{Batch, Sparse, Strided, Tile, UNSEEN, Values, View};
 use crate::error::{Error, Result};
-use crate::numerics::{RowMajor, all_finite};
+use crate::numerics::{ColumnMajor, RowMajor, all_finite};
 
 /// A choice of rows of a batch.
 #[derive(Clone, Debug)]
@@ -68,6 +68,12 @@ impl Oddities {
 pub(crate) enum RowSlices<'a> {
     F64(RowMajor<'a>),
     F32(RowMajor<'a, f32>),
+}
+
+/// Columns of numbers that lie one after the other.
+pub(crate) enum ColumnSlices<'a> {
+    F64(ColumnMajor<'a>),
+    F32(ColumnMajor<'a, f32>),
 }
 
 /// The cells of a block: some columns of some rows of a batch.
@@ -202,14 +208,40 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// The numbers where they lie, if the cells of each column are neighbours and all columns are as far apart.
+    pub(crate) fn column_slices(&self) -> Option<ColumnSlices<'a>> {
+        let (Rows::Range(range), width) = (&self.rows, self.width()) else { return None };
+        let first = self.strided(*self.columns.first()?).ok()?;
+        let second = self.columns.get(1).map_or(Some(first), |column| self.strided(*column).ok())?;
+        let distance = second.start.checked_sub(first.start)?;
+        let start = first.start + range.start;
+        if first.stride != 1 || !self.are_apart(first, distance) {
+            return None;
+        }
+        match first.values {
+            Values::F64(values) => {
+                ColumnMajor::new(values.get(start..)?, distance, width, range.len()).map(ColumnSlices::F64)
+            }
+            Values::F32(values) => {
+                ColumnMajor::new(values.get(start..)?, distance, width, range.len()).map(ColumnSlices::F32)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether column j begins j times `distance` cells behind the first, in the same memory.
+    fn are_apart(&self, first: Strided<'a>, distance: usize) -> bool {
+        self.columns.iter().enumerate().all(|(j, &column)| {
+            matches!(self.batch.columns.get(column), Some(View::Numbers(column))
+                if column.stride == first.stride && column.start == first.start + j * distance
+                    && column.values.is_same(&first.values))
+        })
+    }
+
     /// The first column, if there are several and they are neighbours in rows that lie contiguous.
     fn neighbours(&self) -> Option<Strided<'a>> {
         let first = self.strided(*self.columns.first()?).ok()?;
-        let are_neighbours = self.columns.iter().enumerate().all(|(j, &column)| {
-            matches!(self.batch.columns.get(column), Some(View::Numbers(column))
-                if column.stride == first.stride && column.start == first.start + j && column.values.is_same(&first.values))
-        });
-        (self.columns.len() > 1 && are_neighbours).then_some(first)
+        (self.columns.len() > 1 && self.are_apart(first, 1)).then_some(first)
     }
 
     fn strided(&self, column: usize) -> Result<Strided<'a>> {

@@ -17,8 +17,8 @@ mod spelling;
 
 pub use crate::numerics::Tile;
 pub use batch::{Batch, Strided, Value, Values, View};
-pub(crate) use cells::RowSlices;
 pub use cells::{Cells, Oddities, Rows};
+pub(crate) use cells::{ColumnSlices, RowSlices};
 pub(crate) use contents::Contents;
 pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;

@@ -1,6 +1,7 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
 pub(crate) mod bounded;
+mod column_major;
 pub(crate) mod covariance;
 mod digamma;
 mod glasso;
@@ -15,6 +16,7 @@ mod special;
 mod tile;
 mod whitened;
 
+pub(crate) use column_major::ColumnMajor;
 pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,
 };

@@ -1,6 +1,7 @@
 //! Loops that score rows where they lie: Wx + b and W(x − c) of numbers, sums over the words of texts.
 
 mod affine;
+mod products;
 mod projection;
 mod word_table;
 

@@ -2,10 +2,10 @@
 //!
 //! The centre is subtracted first: W x − W c would lose the digits that the two have in common.
 
-use super::affine::multiply_tile;
+use super::products;
 use crate::data::{Cells, Tile};
 use crate::error::Result;
-use crate::numerics::{all_finite, vectorised};
+use crate::numerics::all_finite;
 
 /// W and c.
 ///
@@ -37,7 +37,7 @@ impl Projection<'_> {
         for (column, c) in tile.data_mut().chunks_exact_mut(cells.rows().max(1)).zip(self.centre) {
             column.iter_mut().for_each(|x| *x -= c);
         }
-        vectorised!(multiply_tile(self.weights, tile, out));
+        products::of_columns(&(&*tile).into(), self.weights, out);
         Ok(all_finite(out.data()) || all_finite(tile.data()))
     }
 }

@@ -38,6 +38,8 @@ SCORERS = weakref.WeakKeyDictionary()
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 #: Numbers that are scored as they are.
 PLAIN = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32, np.uint8)))
+#: Labels that are written as the 64 bits they are.
+WHOLE = frozenset(map(np.dtype, (np.int64, np.uint64, np.float64)))
 
 
 def scorer(model, key, make, *arrays):
@@ -108,21 +110,24 @@ class Predictions:
         return self._write(scorer, X, shift, output)
 
     def _write(self, scorer, X, shift, output):
-        rows, classes = X.shape[0], len(self.classes_)
+        rows, classes = X.shape[0], self.classes_
         shift = None if shift is None else shift.tolist()
-        if output == "class":
-            out = np.empty(rows, np.int64)
-        else:
-            shape = rows if output == "decision" and classes == 2 else (rows, classes)
-            out = np.empty(shape, self._output_type(X))
-        return self._fill(out, scorer, X, shift, output)
+        if output != "class":
+            shape = rows if output == "decision" and len(classes) == 2 else (rows, len(classes))
+            return self._fill(np.empty(shape, self._output_type(X)), scorer, X, shift, output)
+        if classes.dtype in WHOLE:
+            out = np.empty(rows, classes.dtype)
+            labels = np.ascontiguousarray(classes).view(np.int64)
+            self._fill(out.view(np.int64), scorer, X, shift, output, labels)
+            return out
+        return classes[self._fill(np.empty(rows, np.int64), scorer, X, shift, output)]
 
-    def _fill(self, out, scorer, X, shift, output):
+    def _fill(self, out, scorer, X, shift, output, labels=None):
         try:
             if sp.issparse(X):
-                is_sound = scorer.write_sparse(X.indptr, X.indices, X.data, X.shape[1], out, shift, output)
+                is_sound = scorer.write_sparse(X.indptr, X.indices, X.data, X.shape[1], out, shift, output, labels)
             else:
-                is_sound = scorer.write(readable(X), out, shift, output)
+                is_sound = scorer.write(readable(X), out, shift, output, labels)
         except ValueError:
             self._refuse(X)
             raise
@@ -148,8 +153,7 @@ class Predictions:
 
     def predict(self, X, prior=None):
         """The most probable class of each row, under another prior if one is given."""
-        places = self._predict(X, prior, "class")
-        return self.classes_[places]
+        return self._predict(X, prior, "class")
 
 
 def classes_of_parts(model, is_first, classes):
