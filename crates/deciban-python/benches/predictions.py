@@ -47,11 +47,9 @@ def ratio(mine, other):
     mine(), other()
     times = max(1, round(2 * LONG / (time.perf_counter() - start)))
     found = [[], []]
-    time.sleep(PAUSE)
     for _ in range(RUNS):
         for call, taken in zip((mine, other), found):
-            # Calls so short wake no threads.
-            time.sleep(PAUSE if times == 1 else 0)
+            time.sleep(PAUSE)
             taken.append(seconds(call, times))
     own, theirs = map(min, found)
     return theirs / own, own
