@@ -4,8 +4,8 @@
 //! these arrays themselves; what others derive from them is made anew when their content has changed.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use deciban::Result;
 use deciban::data::{Batch, Cells, Rows, Sparse, Tile};
@@ -45,6 +45,9 @@ pub struct Scorer {
     width: usize,
     /// Names and places of the columns of an array: x0, x1, ...
     columns: OnceLock<(Vec<String>, Vec<usize>)>,
+    /// Room for the weights of a linear model in another order, kept from call to call: new memory takes as long to get
+    /// as to fill.
+    by_column: Mutex<Vec<f64>>,
     /// The arrays of the model, and what they held where something is derived from it.
     sources: Vec<Array>,
     content: Option<u64>,
@@ -167,7 +170,7 @@ impl Scorer {
         let is_copied = |linear: &Linear| linear.weights.is_some() || (linear.bias.is_some() && sources.len() > 1);
         let is_derived = !matches!(&kind, Kind::Linear(linear) if !is_copied(linear));
         let content = is_derived.then(|| content(&sources));
-        Scorer { kind, classes, width, columns: OnceLock::new(), sources, content }
+        Scorer { kind, classes, width, columns: OnceLock::new(), by_column: Mutex::default(), sources, content }
     }
 
     fn check_width(&self, width: usize) -> PyResult<()> {
@@ -243,8 +246,12 @@ impl Scorer {
         let affine = self.affine()?;
         // Weights side by side for each column, if there are so many words or rows that it is worth it.
         let is_many = if work.is_sparse { work.cells > self.width / 4 } else { work.x.rows() >= MANY_ROWS };
-        let by_column = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| affine.by_column());
-        let affine = affine.map(|affine| (affine, by_column.as_deref()));
+        let mut kept = self.by_column.try_lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
+        let by_column = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| {
+            affine.by_column(&mut kept);
+            &kept[..]
+        });
+        let affine = affine.map(|affine| (affine, by_column));
         let columns = work.output.width(self.classes);
         // A tile and its copies fit the second-level cache; its columns do not lie a power of two apart.
         let height = ((96 << 10) / (8 * work.x.width().max(self.classes).max(1))).clamp(64, 1024) / 8 * 8 + 8;
@@ -267,6 +274,9 @@ impl Scorer {
             tiles.try_for_each(|part| tile(&mut buffers, part)).map_err(raise)?;
         } else {
             work::share(py, tiles, Tiles::default, tile)?;
+        }
+        if let Ok(mut place) = self.by_column.try_lock() {
+            *place = kept;
         }
         Ok(sound.into_inner())
     }

@@ -83,9 +83,9 @@ impl Affine<'_> {
         true
     }
 
-    /// The weights of each column side by side: what a row touches of them.
-    pub fn by_column(&self) -> Vec<f64> {
-        products::side_by_side(self.weights, self.classes())
+    /// Writes the weights of each column side by side: what a row touches of them.
+    pub fn by_column(&self, out: &mut Vec<f64>) {
+        products::side_by_side(self.weights, self.classes(), out);
     }
 
     /// Writes the scores of rows of words, a column for each class, by the weights as [`Affine::by_column`] has
@@ -147,7 +147,8 @@ mod tests {
 
     fn scores(affine: &Affine<'_>, batch: &Batch<'_>, rows: std::ops::Range<usize>, skip: bool) -> (Tile, bool) {
         let columns: Vec<usize> = (0..batch.width()).collect();
-        let (mut copy, mut out, by_column) = (Tile::default(), Tile::default(), affine.by_column());
+        let (mut copy, mut out, mut by_column) = (Tile::default(), Tile::default(), Vec::new());
+        affine.by_column(&mut by_column);
         let cells = Cells::new(batch, &columns, Rows::Range(rows));
         let by_column = Some(&by_column[..]).filter(|_| cells.rows() > 1);
         let sound = affine.scores(&cells, by_column, skip, &mut copy, &mut out).unwrap();

@@ -81,10 +81,10 @@ pub(super) fn of_many<T: Cell>(x: &RowMajor<'_, T>, weights: &[f64], out: &mut T
 const ROOM: usize = LANES - 1;
 
 /// The weights of each column side by side, and some room behind them, which means nothing.
-pub(super) fn side_by_side(weights: &[f64], classes: usize) -> Vec<f64> {
-    const PART: usize = 1024;
+pub(super) fn side_by_side(weights: &[f64], classes: usize, by_column: &mut Vec<f64>) {
+    const PART: usize = 256;
     let width = weights.len() / classes.max(1);
-    let mut by_column = vec![0.0; width * classes + ROOM];
+    by_column.resize(width * classes + ROOM, 0.0);
     // So many columns at a time that what is written stays in the cache.
     for (part, by_column) in by_column[..width * classes].chunks_mut(PART * classes.max(1)).enumerate() {
         for (class, weights) in weights.chunks_exact(width.max(1)).enumerate() {
@@ -92,7 +92,6 @@ pub(super) fn side_by_side(weights: &[f64], classes: usize) -> Vec<f64> {
             cells.zip(&weights[part * PART..]).for_each(|(cell, w)| *cell = *w);
         }
     }
-    by_column
 }
 
 /// The products for at most 4·N classes, from `class` on, R rows at a time; returns 4·N. Where there are fewer classes,
