@@ -6,9 +6,10 @@
 //! | a category | its level; the rarest of more than 250 levels, and levels that are unseen, share one code |
 //! | a missing cell | a code of its own, the last |
 //!
-//! In pairs of columns the codes are coarser: the MDL bins alone, or four bins of equal weight where MDL finds fewer
-//! than two cuts, and the 30 most frequent levels. Every coarse cut is a cut of the column itself, so the coarse code
-//! is a function of the code.
+//! In pairs of columns the codes are coarser: the MDL bins, and the 30 most frequent levels. MDL looks at a column alone:
+//! a cut that tells something only where another column has a certain value, it does not find. So eight bins of equal
+//! weight stand beside few MDL cuts, or of less than a thousand rows four in place of fewer than two. Every coarse cut is
+//! a cut of the column itself, so the coarse code is a function of the code.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,12 @@ use crate::transform::{Binning, Bins, Discretise};
 
 /// Bins of a number, of equal weight but for values that repeat much.
 const BINS: usize = 40;
-/// The same in pairs, where MDL finds fewer than two cuts.
+/// The same in pairs: of few rows in place of up to one MDL cut, of many beside up to five.
 const COARSE_BINS: usize = 4;
+const MANY_COARSE_BINS: usize = 8;
+const FEW_CUTS: usize = 5;
+/// From so many rows on they are many: a hundred and more in each of the bins.
+const MANY_ROWS: f64 = 1000.0;
 /// The most MDL cuts of a number.
 const MOST_CUTS: usize = 160;
 /// The most levels with a code of their own, and the most in pairs; as many bins in pairs.
@@ -161,6 +166,13 @@ fn thinned(cuts: &[f64], most: usize) -> Vec<f64> {
     }
 }
 
+/// Cuts in order, each once.
+fn sorted(mut cuts: Vec<f64>) -> Vec<f64> {
+    cuts.sort_by(f64::total_cmp);
+    cuts.dedup();
+    cuts
+}
+
 /// The pass that finds the codes: sketches of the numbers and counts of the levels, class by class. `model` is who
 /// asks, for messages.
 pub fn survey(columns: &[Column], model: &str) -> Result<Summarise> {
@@ -245,14 +257,14 @@ impl Coding {
 fn of_number(name: &str, classes: &[&Quantiles]) -> Result<Coded> {
     let cuts = |binning: Binning| Ok::<_, Error>(binning.bins(0, classes)?.cuts().to_vec());
     let mdl = thinned(&cuts(Binning::Mdl)?, MOST_CUTS);
+    let is_many = classes.iter().map(|class| class.weight()).sum::<f64>() >= MANY_ROWS;
     let coarse = match mdl.len() {
+        ..=FEW_CUTS if is_many => sorted([cuts(Binning::Quantiles(MANY_COARSE_BINS))?, mdl.clone()].concat()),
         0 | 1 => cuts(Binning::Quantiles(COARSE_BINS))?,
         _ => thinned(&mdl, MOST_COARSE - 1),
     };
     let even = Binning::Spread(BINS).bins(0, classes)?;
-    let mut all = [even.cuts(), &mdl, &coarse].concat();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
+    let all = sorted([even.cuts(), &mdl, &coarse].concat());
     let (low, high) = (even.edges(0).0, even.edges(even.count() - 1).1);
     Ok(Coded::of_bins(name, Bins::new(all, Some(low), Some(high))?, &coarse))
 }

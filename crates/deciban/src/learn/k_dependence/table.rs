@@ -1,5 +1,5 @@
-//! The training rows as codes, column after column, in the coarse codes of `additive/coding.rs`: MDL bins, or four of
-//! equal weight where MDL finds fewer than two cuts, and the 30 most frequent levels. A missing cell has a code of
+//! The training rows as codes, column after column, in the coarse codes of `additive/coding.rs`: MDL bins, and
+//! some of equal weight where MDL finds few cuts, and the 30 most frequent levels. A missing cell has a code of
 //! its own.
 
 use crate::learn::additive::coding::Coding;
