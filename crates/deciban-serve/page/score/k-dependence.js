@@ -1,4 +1,4 @@
-// K-dependence models: for each column a chain of tables, that of its codes, then that of its codes and those of its
+// K-dependence models: for each column one or two chains of tables, that of its codes, then that of its codes and those of its
 // first parent, and so on, each backing off to the one before,
 //
 //   pₘ(y) = (n(cell, y) + cₘ pₘ₋₁(y)) / (n(cell) + cₘ),    p₋₁(y) = (n(y) + 1/K)/(n + 1)
@@ -96,7 +96,14 @@ export class KDependence {
 
   parts(cells) {
     const coarse = this.coding.coarse(this.coding.codes(cells));
-    return this.chains.map((chain) => ({ column: chain.columns[0], says: this.walk(chain, coarse) }));
+    // A column may have two chains, and is one part.
+    const parts = new Map();
+    for (const chain of this.chains) {
+      const [column, says] = [chain.columns[0], this.walk(chain, coarse)];
+      const before = parts.get(column);
+      parts.set(column, before ? before.map((s, k) => s + says[k]) : says);
+    }
+    return Array.from(parts, ([column, says]) => ({ column, says }));
   }
 
   /** ln p of each class, less what it is before a cell is seen; and the part of the offsets. */

@@ -1,4 +1,6 @@
-//! k-dependence models in words and tables: the chain of each column.
+//! k-dependence models in words and tables: the chains of each column.
+
+use std::collections::BTreeSet;
 
 use deciban::Result;
 use deciban::learn::{ChainTable, Classifier, KDependenceFit, KDependenceModel};
@@ -16,11 +18,11 @@ impl Describe for KDependenceModel {
 
     fn in_short(&self) -> String {
         let KDependenceFit { parents, weight_decay, iterations, .. } = self.fit();
-        let chains = self.chains().len();
-        let columns = if chains == 1 { "column" } else { "columns" };
+        let count = columns(&self.chains());
+        let columns = if count == 1 { "column" } else { "columns" };
         let parents = if *parents == 1 { "1 parent".into() } else { format!("{parents} parents") };
         format!(
-            "k-dependence, {chains} {columns} with up to {parents}, weight decay {weight_decay}, {iterations} iterations"
+            "k-dependence, {count} {columns} with up to {parents}, weight decay {weight_decay}, {iterations} iterations"
         )
     }
 
@@ -30,14 +32,15 @@ impl Describe for KDependenceModel {
         let cells: usize = chains.iter().flat_map(|chain| &chain.cells).sum();
         let mut figures = Table::new(["weight decay", &number(fit.weight_decay, 6)]);
         figures.row(["parents", &fit.parents.to_string()]);
-        figures.row(["columns", &chains.len().to_string()]);
+        figures.row(["columns", &columns(&chains).to_string()]);
+        figures.row(["chains", &chains.len().to_string()]);
         figures.row(["cells", &cells.to_string()]);
         figures.row(["leave-one-out log loss", &number(fit.log_loss, 6)]);
         figures.row(["null log loss", &number(fit.null_log_loss, 6)]);
         figures.row(["iterations", &fit.iterations.to_string()]);
         let mut text = format!("{figures}\n{}", list(&chains));
         if chains.len() > LISTED {
-            text += &format!("... and {} columns that tell less\n", chains.len() - LISTED);
+            text += &format!("... and {} more chains\n", chains.len() - LISTED);
         }
         text
     }
@@ -75,7 +78,12 @@ impl Describe for KDependenceModel {
     }
 }
 
-/// A line for each column: its parents, and the weights of its tables.
+/// How many columns have chains.
+fn columns(chains: &[ChainTable]) -> usize {
+    chains.iter().map(|chain| &chain.name).collect::<BTreeSet<_>>().len()
+}
+
+/// A line for each chain: its column with its parents, and the weights of its tables.
 fn list(chains: &[ChainTable]) -> Table {
     let mut table = Table::new(["column", "cells", "weights of its tables", "parents"]);
     for chain in chains.iter().take(LISTED) {

@@ -141,7 +141,7 @@ impl Chain {
 }
 
 /// What the root says of each row's own class, without the row.
-fn own_shares(table: &CodedTable, root: &Root) -> Vec<f64> {
+pub fn own_shares(table: &CodedTable, root: &Root) -> Vec<f64> {
     let k = table.classes as f64;
     let total = table.weight();
     let rows = table.labels.iter().zip(&table.weights);

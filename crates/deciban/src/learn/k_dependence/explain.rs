@@ -1,4 +1,4 @@
-//! Each column says what its chain of tables says, Σₘ wⱼₘ (ln pⱼₘ − ln pⱼ,ₘ₋₁); the offsets are a line of their own.
+//! Each column says what its chains of tables say, Σₘ wⱼₘ (ln pⱼₘ − ln pⱼ,ₘ₋₁); the offsets are a line of their own.
 
 use super::KDependenceModel;
 use crate::data::Batch;

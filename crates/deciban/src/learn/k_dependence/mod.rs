@@ -6,13 +6,14 @@
 //! pⱼₘ(k) = (n(cell, k) + cⱼₘ pⱼ,ₘ₋₁(k)) / (n(cell) + cⱼₘ)
 //! ```
 //!
-//! The cell of pⱼₘ has the codes of column j and of its first m parents. Which columns are parents is as in Sahami's
-//! k-dependence Bayesian classifiers (1996; `structure.rs`). There the tables hold p(xⱼ | parents, class); here they
+//! The cell of pⱼₘ has the codes of column j and of its first m parents. A column has up to two chains. In one, which
+//! columns are parents is as in Sahami's k-dependence Bayesian classifiers (1996; `structure.rs`); in the other they are
+//! those that tell most of the class together (`telling.rs`). There the tables hold p(xⱼ | parents, class); here they
 //! hold p(class | xⱼ, parents), for it is these that back off well: with the same columns the log loss of rows to come
 //! is clearly less. The concentrations c (`chain.rs`) and the weights w (`stack.rs`) are learned from counts without
 //! the row that is asked about, which counts give for free.
 //!
-//! Every column is a line of a row's ledger, Σₘ. A cell without training rows says nothing, so a missing cell is a level
+//! Every column is a line of a row's ledger, Σₘ over its chains. A cell without training rows says nothing, so a missing cell is a level
 //! of its own where the training data have some, and is left out elsewhere.
 
 mod bytes;
@@ -22,6 +23,7 @@ mod model;
 mod stack;
 mod structure;
 mod table;
+mod telling;
 #[cfg(test)]
 mod tests;
 
@@ -124,7 +126,9 @@ impl Learner for KDependence {
         }
         let table = CodedTable::new(engine.run(&Encode { coding: coding.clone() })?, &coding, classes.len());
         let root = Root { weights: classes.clone() };
-        let columns = structure::chains(&table, self.parents);
+        let mut columns = structure::chains(&table, self.parents);
+        let firsts: Vec<usize> = columns.iter().map(|chain| chain[0]).collect();
+        columns.extend(telling::chains(&table, &root, self.parents, &firsts));
         engine.check_stop()?;
         let chains: Vec<Chain> = columns.into_par_iter().map(|columns| Chain::grow(&table, &root, columns)).collect();
         engine.check_stop()?;

@@ -90,7 +90,7 @@ impl KDependenceModel {
         &self.offsets
     }
 
-    /// The chains, the columns that tell most first.
+    /// The chains, the columns that tell most first; those that are grown for the class come behind the others.
     pub fn chains(&self) -> Vec<ChainTable> {
         let name = |&c: &usize| self.reader.coding.columns()[c].name().to_string();
         let mut rest = &self.weights[..];
@@ -141,10 +141,15 @@ impl KDependenceModel {
         })
     }
 
-    /// For one row, the column of each chain and what the chain says for each class.
+    /// For one row, each column with a chain and what its chains say for each class.
     pub(super) fn parts(&self, x: &Batch<'_>, row: usize) -> Result<Vec<(usize, Vec<f64>)>> {
-        let mut parts = Vec::new();
-        self.says(x, row..row + 1, |_, chain, says| parts.push((chain.columns[0], says.to_vec())))?;
+        let mut parts: Vec<(usize, Vec<f64>)> = Vec::new();
+        self.says(x, row..row + 1, |_, chain, says| {
+            match parts.iter_mut().find(|(column, _)| *column == chain.columns[0]) {
+                Some((_, sum)) => sum.iter_mut().zip(says).for_each(|(sum, says)| *sum += says),
+                None => parts.push((chain.columns[0], says.to_vec())),
+            }
+        })?;
         Ok(parts)
     }
 
