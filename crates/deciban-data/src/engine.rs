@@ -31,7 +31,7 @@ impl Engine for Files {
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {
         let plan = &self.input.plan;
         self.watch().inspect(|watch| watch.pass());
-        self.stream(false, |blocks| {
+        self.stream(false, &mut |blocks| {
             self.check_stop()?;
             blocks.iter().try_for_each(|block| {
                 block.with_batch(plan, |batch| {
@@ -73,7 +73,7 @@ impl Files {
         let count = stripes(pass.statistic_size()).min(MOST_STRIPES);
         let mut stripes: Vec<_> = (0..count).map(|_| pass.accumulator()).collect();
         self.watch().inspect(|watch| watch.pass());
-        self.stream(pass.needs_hashes(), |blocks| {
+        self.stream(pass.needs_hashes(), &mut |blocks| {
             self.check_stop()?;
             let mut shares: Vec<Vec<&Block>> = (0..count).map(|_| Vec::new()).collect();
             for block in blocks {

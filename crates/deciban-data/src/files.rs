@@ -1,5 +1,6 @@
 //! [`Files`]: opening the input, its columns and classes.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -71,6 +72,9 @@ pub struct Files {
     /// What tells rows apart.
     pub(crate) identity: Identity,
 }
+
+/// What [`Files::map_erased_in_order`] makes of a part.
+pub type Mapped = Box<dyn Any + Send>;
 
 /// Some rows of the input, with what is handed through beside them.
 pub struct Part<'a> {
@@ -375,7 +379,7 @@ impl Files {
     }
 
     /// Applies `map` to batches in parallel and hands the results to `emit` in the order of the rows.
-    pub fn map_in_order<T: Send>(
+    pub fn map_in_order<T: Send + 'static>(
         &self,
         map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
         emit: impl FnMut(T) -> Result<()>,
@@ -400,15 +404,26 @@ impl Files {
     /// assert_eq!(ids, ["A1", "A2"]);
     /// # Ok::<(), deciban::Error>(())
     /// ```
-    pub fn map_parts_in_order<T: Send>(
+    pub fn map_parts_in_order<T: Send + 'static>(
         &self,
         map: impl Fn(&Part<'_>) -> Result<T> + Sync,
         mut emit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
+        self.map_erased_in_order(&|part| Ok(Box::new(map(part)?)), &mut |mapped| {
+            emit(*mapped.downcast().expect("what map has made"))
+        })
+    }
+
+    /// The same for results whose type is erased, so that what runs the threads is compiled once.
+    pub fn map_erased_in_order(
+        &self,
+        map: &(dyn Fn(&Part<'_>) -> Result<Mapped> + Sync),
+        emit: &mut dyn FnMut(Mapped) -> Result<()>,
+    ) -> Result<()> {
         let plan = &self.input.plan;
         let on_block = |block: &Block| block.with_batch(plan, |batch| map(&Part { batch, block, kept: &plan.kept }));
-        self.stream(false, |blocks| {
-            let results: Vec<Result<T>> = blocks.par_iter().with_max_len(1).map(on_block).collect();
+        self.stream(false, &mut |blocks| {
+            let results: Vec<Result<Mapped>> = blocks.par_iter().with_max_len(1).map(on_block).collect();
             results.into_iter().try_for_each(|result| emit(result?))
         })
     }

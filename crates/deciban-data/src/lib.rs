@@ -96,7 +96,7 @@ mod words;
 
 pub use batches::{Batches, Reader};
 pub use date::date_text;
-pub use files::{Files, Part, peek_columns};
+pub use files::{Files, Mapped, Part, peek_columns};
 pub use ipc_lengths::ArrowSize;
 pub use joined::joined;
 pub use lines::byte_shares;

@@ -24,7 +24,7 @@ fn group_size() -> usize {
 impl Files {
     /// Hands all blocks to `deliver`, in groups, in order, from memory if they were kept there. `hashes`
     /// says whether their levels and words are wanted as [hashes](Block::hash), too.
-    pub(crate) fn stream(&self, hashes: bool, mut deliver: impl FnMut(&[Block]) -> Result<()>) -> Result<()> {
+    pub(crate) fn stream(&self, hashes: bool, deliver: &mut dyn FnMut(&[Block]) -> Result<()>) -> Result<()> {
         let Some(kept) = &self.kept else { return self.read(hashes, deliver, &mut Keeper::nothing()) };
         if let Some(blocks) = kept.blocks(hashes) {
             blocks.chunks(group_size()).try_for_each(deliver)?;
@@ -32,27 +32,28 @@ impl Files {
             return Ok(());
         }
         let mut keeper = kept.keeper(hashes);
-        self.read(hashes, &mut deliver, &mut keeper)?;
+        self.read(hashes, deliver, &mut keeper)?;
         kept.keep(keeper);
         Ok(())
     }
 
     /// Reads all blocks once and hands them over, in order.
     pub(crate) fn stream_owned(&self, mut deliver: impl FnMut(Block) -> Result<()>) -> Result<()> {
-        self.read_groups(false, |blocks| blocks.into_iter().try_for_each(&mut deliver))
+        self.read_groups(false, &mut |blocks| blocks.into_iter().try_for_each(&mut deliver))
     }
 
     /// Reads all blocks. The earliest error of the input wins: blocks before it are delivered first, and
     /// may fail earlier still.
-    fn read(&self, hashes: bool, mut deliver: impl FnMut(&[Block]) -> Result<()>, keeper: &mut Keeper) -> Result<()> {
-        self.read_groups(hashes, |blocks| {
+    fn read(&self, hashes: bool, deliver: &mut dyn FnMut(&[Block]) -> Result<()>, keeper: &mut Keeper) -> Result<()> {
+        self.read_groups(hashes, &mut |blocks| {
             deliver(&blocks)?;
             keeper.take(blocks);
             Ok(())
         })
     }
 
-    fn read_groups(&self, hashes: bool, mut deliver: impl FnMut(Vec<Block>) -> Result<()>) -> Result<()> {
+    // Not generic: it would be compiled again, with its threads, for each use in each crate.
+    fn read_groups(&self, hashes: bool, deliver: &mut dyn FnMut(Vec<Block>) -> Result<()>) -> Result<()> {
         let plan = &self.input.plan;
         let counter = Counter::default();
         let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());

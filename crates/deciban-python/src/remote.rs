@@ -13,7 +13,7 @@ use deciban::learn::Summarise;
 use deciban::pass::{ErasedPass, ErasedStatistic, pass_to_bytes};
 use deciban::registry::{Carried, accumulator};
 use deciban::{Error, Result};
-use deciban_data::{Dates, Files, Oddity, Options, Target, joined};
+use deciban_data::{Dates, Files, Mapped, Oddity, Options, Target, joined};
 use deciban_tasks::{Counted, Input};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -257,10 +257,10 @@ impl Input for Remote<'_> {
         self.identity = by;
     }
 
-    fn map_in_order<T: Send>(
+    fn map_erased_in_order(
         &self,
-        _: impl Fn(&Batch<'_>) -> Result<T> + Sync,
-        _: impl FnMut(T) -> Result<()>,
+        _: &(dyn Fn(&Batch<'_>) -> Result<Mapped> + Sync),
+        _: &mut dyn FnMut(Mapped) -> Result<()>,
     ) -> Result<()> {
         Err(Error::Schema("this needs the rows themselves, which are on other machines".into()))
     }

@@ -8,7 +8,7 @@ use deciban::learn::Classifier;
 use deciban::posterior::Prior;
 use deciban::unusual::{DRAWN, Usual};
 use deciban::{Error, Wording};
-use deciban_tasks::{Adapting, Remark, Weight};
+use deciban_tasks::{Adapting, Input, Remark, Weight};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -106,7 +106,12 @@ pub fn adapt_prior(
     work::run(py, n_jobs, |stop| {
         let memory = |batch| Ok::<_, Error>(Memory::new(model.schema().clone(), batch)?.stopped_by(stop));
         let known = known.map(memory).transpose()?;
-        let adapted = deciban_tasks::adapt_prior(model, &memory(batch)?, known.as_ref(), &request)?;
+        let adapted = deciban_tasks::adapt_prior(
+            model,
+            &memory(batch)?,
+            known.as_ref().map(|rows| rows as &dyn Input),
+            &request,
+        )?;
         let remark = |remark: &Remark| (remark.weight == Weight::Warning, remark.message(Wording::Keywords));
         let remarks = adapted.remarks.iter().map(remark).collect();
         Ok((adapted.json()?.to_string(), adapted.text(), remarks))

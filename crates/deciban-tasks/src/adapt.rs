@@ -64,8 +64,8 @@ pub struct Adapted {
 /// fitted on.
 pub fn adapt_prior(
     model: &Model,
-    input: &impl Input,
-    labelled: Option<&impl Input>,
+    input: &dyn Input,
+    labelled: Option<&dyn Input>,
     request: &Adapting,
 ) -> Result<Adapted> {
     let classes = model.schema().classes();
@@ -132,7 +132,7 @@ pub fn adapt_prior(
 /// The calibration that labelled rows teach, and their scores by it.
 fn by_labelled(
     model: &Model,
-    rows: &impl Input,
+    rows: &dyn Input,
     request: &Adapting,
     remarks: &mut Vec<Remark>,
 ) -> Result<(Option<deciban::calibrate::Calibration>, Option<Scored>)> {

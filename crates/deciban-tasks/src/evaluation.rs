@@ -73,7 +73,7 @@ pub struct Target {
 }
 
 /// Evaluates a model.
-pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Result<Evaluated> {
+pub fn evaluate(model: &Model, input: &dyn Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
     let outside = Outside::new(model);
     let collected = collect_by(model, input, &terms, Keeping::All(request.memory), &outside)?;
@@ -83,12 +83,7 @@ pub fn evaluate(model: &Model, input: &impl Input, request: &Evaluating) -> Resu
 }
 
 /// What is known of a part of the rows: the rest is elsewhere. [`evaluate_parts`] evaluates all of them.
-pub fn evaluate_part(
-    model: &Model,
-    input: &impl Input,
-    application: &Application,
-    keeping: Keeping,
-) -> Result<Vec<u8>> {
+pub fn evaluate_part(model: &Model, input: &dyn Input, application: &Application, keeping: Keeping) -> Result<Vec<u8>> {
     let terms = application.to_model(model)?;
     collect_by(model, input, &terms, keeping, &Outside::new(model))?.to_bytes()
 }
@@ -117,7 +112,7 @@ fn merged(model: &Model, parts: &[Vec<u8>], terms: &Terms) -> Result<Collected> 
 /// Scores rows by a model.
 fn collect_by(
     model: &Model,
-    input: &impl Input,
+    input: &dyn Input,
     terms: &Terms,
     keeping: Keeping,
     outside: &Outside,
@@ -151,7 +146,7 @@ fn is_quickly_drawn(model: &Model) -> bool {
 
 /// Evaluates scores, wherever they come from; `unusual` says which rows are none of the classes, if that is an answer.
 pub fn evaluate_scores(
-    input: &impl Input,
+    input: &dyn Input,
     schema: &Schema,
     terms: &Terms,
     request: &Evaluating,
@@ -234,7 +229,7 @@ fn figures(
 }
 
 /// What was not seen at fit, column by column, and rows whose class the model does not know.
-pub fn unseen(input: &impl Input) -> Vec<Remark> {
+pub fn unseen(input: &dyn Input) -> Vec<Remark> {
     let levels = input.unseen().into_iter().map(|unseen| {
         let (cells, have) = if unseen.cells == 1 { ("cell", "has") } else { ("cells", "have") };
         Remark::warning(format!(

@@ -108,7 +108,7 @@ impl Fusible {
     }
 
     /// Fuses the models by labelled rows, which can be read several times.
-    pub fn fuse(&self, input: &impl Input, request: &Fusing) -> Result<Fused> {
+    pub fn fuse(&self, input: &dyn Input, request: &Fusing) -> Result<Fused> {
         let classes = self.schema().classes();
         let count = Counted::of(input)?.rows;
         if count == 0.0 {
@@ -250,7 +250,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn score(members: &[Member], input: &impl Input, classes: &[String], folds: &Folds) -> Result<Self> {
+    fn score(members: &[Member], input: &dyn Input, classes: &[String], folds: &Folds) -> Result<Self> {
         let score = |batch: &Batch<'_>| {
             let mut all = Rows { evidence: vec![Vec::new(); members.len()], ..Rows::default() };
             // The evidence of many classes takes much memory: some rows at a time.

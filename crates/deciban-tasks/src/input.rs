@@ -4,15 +4,15 @@ use deciban::Result;
 use deciban::data::{Batch, Column, Identity};
 use deciban::engine::{Engine, Memory, Run};
 use deciban::learn::Summarise;
-use deciban_data::{Dates, Files, Oddity, Unseen};
+use deciban_data::{Dates, Files, Mapped, Oddity, Unseen};
 
-/// Rows that tasks read.
+/// Rows that tasks read. Tasks take them as `dyn Input`, so that each is compiled once.
 pub trait Input: Engine {
-    /// Applies `map` to batches and hands the results to `emit` in the order of the rows.
-    fn map_in_order<T: Send>(
+    /// Applies `map` to batches and hands the results, whose type is erased, to `emit` in the order of the rows.
+    fn map_erased_in_order(
         &self,
-        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
-        emit: impl FnMut(T) -> Result<()>,
+        map: &(dyn Fn(&Batch<'_>) -> Result<Mapped> + Sync),
+        emit: &mut dyn FnMut(Mapped) -> Result<()>,
     ) -> Result<()>;
 
     /// Says what tells rows apart where some of them are drawn, into folds or into a share.
@@ -72,6 +72,19 @@ pub trait Input: Engine {
     }
 }
 
+impl dyn Input + '_ {
+    /// Applies `map` to batches and hands the results to `emit` in the order of the rows.
+    pub fn map_in_order<T: Send + 'static>(
+        &self,
+        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
+        mut emit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.map_erased_in_order(&|batch| Ok(Box::new(map(batch)?)), &mut |mapped| {
+            emit(*mapped.downcast().expect("what map has made"))
+        })
+    }
+}
+
 /// How many labelled rows there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
@@ -90,12 +103,12 @@ impl Counted {
 }
 
 impl Input for Files {
-    fn map_in_order<T: Send>(
+    fn map_erased_in_order(
         &self,
-        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
-        emit: impl FnMut(T) -> Result<()>,
+        map: &(dyn Fn(&Batch<'_>) -> Result<Mapped> + Sync),
+        emit: &mut dyn FnMut(Mapped) -> Result<()>,
     ) -> Result<()> {
-        Files::map_in_order(self, map, emit)
+        Files::map_erased_in_order(self, &|part| map(part.batch()), emit)
     }
 
     fn tell_apart(&mut self, by: Identity) {
@@ -150,10 +163,10 @@ impl Input for Files {
 }
 
 impl Input for Memory<'_> {
-    fn map_in_order<T: Send>(
+    fn map_erased_in_order(
         &self,
-        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
-        mut emit: impl FnMut(T) -> Result<()>,
+        map: &(dyn Fn(&Batch<'_>) -> Result<Mapped> + Sync),
+        emit: &mut dyn FnMut(Mapped) -> Result<()>,
     ) -> Result<()> {
         self.sweep(&mut |batch| emit(map(batch)?))
     }

@@ -88,7 +88,7 @@ pub struct Learned {
 /// assert_eq!(learned.kind, "gaussian");
 /// # Ok::<(), deciban::Error>(())
 /// ```
-pub fn learn(request: &Learning, input: &mut impl Input) -> Result<Learned> {
+pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
     if request.options.equal_together {
         input.tell_apart(Identity::Contents);
     }
@@ -166,7 +166,7 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
 }
 
 /// Summarises rows for models of this kind, by options that shape statistics alone; with remarks about the columns.
-pub fn collect(request: &Learning, input: &mut impl Input) -> Result<(Statistics, Vec<Remark>)> {
+pub fn collect(request: &Learning, input: &mut dyn Input) -> Result<(Statistics, Vec<Remark>)> {
     request.options.check(&request.model)?;
     request.options.check_shaping()?;
     request.statistics(input)
@@ -207,13 +207,13 @@ pub(crate) fn of_statistics(
 
 impl Learning {
     /// The statistics that this model is fitted from; with remarks about the columns.
-    pub fn statistics(&self, input: &mut impl Input) -> Result<(Statistics, Vec<Remark>)> {
+    pub fn statistics(&self, input: &mut dyn Input) -> Result<(Statistics, Vec<Remark>)> {
         self.options.check(&self.model)?;
         let (_, statistics, remarks) = self.collect(&self.model, input)?;
         Ok((statistics, remarks))
     }
 
-    fn collect(&self, kind: &str, input: &mut impl Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
+    fn collect(&self, kind: &str, input: &mut dyn Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
         let (columns, look) = (input.columns()?, Look::new(input)?);
         let learner = summariser(&self.options, kind, &columns, Seen::Rows(&look.profiles));
         let learner = learner.map_err(|error| look.cause(error))?;
@@ -230,14 +230,14 @@ impl Learning {
     }
 
     /// How the model is learned from rows whose classes are known.
-    pub(crate) fn candidate(&self, kind: &str, input: &impl Input) -> Result<Candidate> {
+    pub(crate) fn candidate(&self, kind: &str, input: &dyn Input) -> Result<Candidate> {
         let (columns, profiles) = (input.columns()?, input.profiles()?);
         let recipe = self.options.recipe(kind, &columns, Seen::Rows(&profiles))?;
         Ok(Candidate { name: kind.into(), kind: kind.into(), recipe })
     }
 
     /// Compares several models and learns the best, or their fusion if that is asked for.
-    fn search(&self, input: &mut impl Input) -> Result<Learned> {
+    fn search(&self, input: &mut dyn Input) -> Result<Learned> {
         let is_fusion = self.model == FUSED;
         if is_fusion && self.calibrate.is_some() {
             return Err(Error::parameter("calibrate", "a fused model has calibrated members: drop the option"));
@@ -281,12 +281,12 @@ impl Learning {
     }
 
     /// The statistics that are to be kept of a model that was found.
-    fn kept(&self, model: &Model, input: &impl Input) -> Result<Option<(Statistics, Vec<usize>)>> {
+    fn kept(&self, model: &Model, input: &dyn Input) -> Result<Option<(Statistics, Vec<usize>)>> {
         self.keep_statistics.then(|| statistics_behind(model, input)).transpose()
     }
 
     /// Puts a calibration on a model, by cross-validation of its recipe.
-    fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &impl Input) -> Result<()> {
+    fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &dyn Input) -> Result<()> {
         let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
         let crossed = Crossed::new(input, &candidate, method, folds, self.memory)?;
         to.model = crossed.calibrate(to.model.clone())?;

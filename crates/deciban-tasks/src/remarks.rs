@@ -75,7 +75,7 @@ pub struct Look {
 
 impl Look {
     /// A look at the first rows.
-    pub fn new(input: &impl Input) -> Result<Self> {
+    pub fn new(input: &dyn Input) -> Result<Self> {
         let columns = input.columns()?;
         let mut dates = input.dates();
         dates.resize(columns.len(), None);

@@ -74,7 +74,7 @@ pub type Unusual<'a> = &'a (dyn Fn(&Batch<'_>) -> Result<Vec<bool>> + Sync);
 
 /// Scores and evaluates all rows, and keeps some. `unusual`, where it is given, says which rows are none of the classes.
 pub fn collect(
-    input: &impl Input,
+    input: &dyn Input,
     classes: &[String],
     prior: &Prior,
     costs: &Costs,

@@ -21,7 +21,7 @@ const STEPS: usize = 60;
 
 /// What a person should know about the rows without a label, if the model has learned from some; `rows` are the
 /// labelled rows of each class. The rows can be read again, and their classes are known.
-pub fn check(request: &Learning, kind: &str, rows: &[f64], input: &impl Input) -> Result<Vec<Remark>> {
+pub fn check(request: &Learning, kind: &str, rows: &[f64], input: &dyn Input) -> Result<Vec<Remark>> {
     if request.options.unlabelled_weight == 0.0 {
         return Ok(Vec::new());
     }

@@ -7,7 +7,7 @@ use deciban::Result;
 use deciban::learn::Classifier;
 use deciban::model::Model;
 use deciban_data::Files;
-use deciban_tasks::{Adapted, Adapting, adapt_prior};
+use deciban_tasks::{Adapted, Adapting, Input, adapt_prior};
 
 use crate::args::{ReadArgs, open_for_model, open_to_judge};
 use crate::output::{say, tell};
@@ -77,6 +77,7 @@ impl AdaptArgs {
             Some(file) => Some(open_to_judge(std::slice::from_ref(file), read, model.schema())?),
             None => None,
         };
-        adapt_prior(model, rows, labelled.as_ref(), &Adapting { confidence: self.confidence, ..Adapting::default() })
+        let labelled = labelled.as_ref().map(|rows| rows as &dyn Input);
+        adapt_prior(model, rows, labelled, &Adapting { confidence: self.confidence, ..Adapting::default() })
     }
 }

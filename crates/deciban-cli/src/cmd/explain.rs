@@ -117,7 +117,7 @@ impl Explain {
     }
 
     /// Prints what is said about each row.
-    fn print<T: Send>(
+    fn print<T: Send + 'static>(
         &self,
         files: &Files,
         say: impl Fn(&Batch<'_>) -> Result<Vec<T>> + Sync,

@@ -37,7 +37,7 @@ impl Judged {
         (first_name, first): (&str, &Schema),
         count: usize,
         application: &Application,
-        input: &impl Input,
+        input: &dyn Input,
     ) -> Result<Self> {
         let order = Judged::order((name, model.schema()), (first_name, first))?;
         let (schema, classes) = (model.schema(), first.classes());

@@ -216,7 +216,7 @@ pub enum Found {
 /// let model = compared.learn(Some("gaussian --covariance tied"), &rows)?;
 /// # Ok::<(), deciban::Error>(())
 /// ```
-pub fn compare(request: &Comparing, input: &mut impl Input) -> Result<Compared> {
+pub fn compare(request: &Comparing, input: &mut dyn Input) -> Result<Compared> {
     if request.rule == FoldRule::EqualTogether {
         input.tell_apart(Identity::Contents);
     }

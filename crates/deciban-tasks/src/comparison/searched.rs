@@ -24,7 +24,7 @@ const FITS: f64 = 10.0;
 
 /// The sample by which a search judges models, if it takes one: models that are named, and all effort, take all rows.
 pub(crate) fn sample(
-    input: &impl Input,
+    input: &dyn Input,
     models: &[String],
     effort: Effort,
     rows: f64,
@@ -56,7 +56,7 @@ pub(crate) struct Searched<'a> {
 
 impl<'a> Searched<'a> {
     /// The rows of a sample, or all of so many.
-    pub fn new(input: &'a impl Input, sample: Option<&'a Sample>, all_rows: f64) -> Result<Self> {
+    pub fn new(input: &'a dyn Input, sample: Option<&'a Sample>, all_rows: f64) -> Result<Self> {
         let watched = |mut memory: Memory<'a>| {
             memory.tell_apart(input.identity());
             match input.watch() {

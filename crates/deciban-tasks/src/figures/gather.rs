@@ -61,7 +61,7 @@ fn thinning(classes: usize, width: usize) -> Thinning {
 }
 
 /// Sweeps over the rows.
-pub fn gather(input: &impl Input, used: &Use<'_>, columns: &[usize]) -> Result<Gathered> {
+pub fn gather(input: &dyn Input, used: &Use<'_>, columns: &[usize]) -> Result<Gathered> {
     let schema = used.model.schema();
     let classes = schema.classes().len();
     let mut all = Gathered::new(used, columns.to_vec());

@@ -37,7 +37,7 @@ th:first-child,td:first-child{text-align:left}th{font-weight:600;border-bottom:1
 figure{margin:0}svg{max-width:100%;height:auto}";
 
 /// Reads the rows and makes the page.
-pub fn report(title: &str, input: &impl Input, used: &Use<'_>) -> Result<String> {
+pub fn report(title: &str, input: &dyn Input, used: &Use<'_>) -> Result<String> {
     let schema = used.model.schema();
     let columns: Vec<usize> = match used.model.plain() {
         Model::Generative(_) => {
