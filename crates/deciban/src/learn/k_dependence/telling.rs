@@ -153,7 +153,7 @@ mod tests {
     /// column tells anything.
     fn parity() -> CodedTable {
         let bit = |i: usize, place: usize| (i >> place & 1) as u8;
-        let label = |i: usize| u32::from((bit(i, 0) + bit(i, 1) + bit(i, 2)) % 2) ^ u32::from(i % 37 == 0);
+        let label = |i: usize| u32::from((bit(i, 0) + bit(i, 1) + bit(i, 2)) % 2) ^ u32::from(i.is_multiple_of(37));
         CodedTable {
             columns: (0..4).map(|c| (0..480).map(|i| bit(i, c)).collect()).collect(),
             codes: vec![2; 4],
