@@ -8,6 +8,7 @@ use deciban::data::{Batch, Identity, Profile, Schema};
 use deciban::engine::{Engine, Memory};
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic};
+use deciban_data::Mapped;
 use deciban_tasks::{Counted, Input, Learning, learn};
 
 /// An input that counts its passes.
@@ -37,13 +38,13 @@ impl Engine for Counting<'_> {
 }
 
 impl Input for Counting<'_> {
-    fn map_in_order<T: Send>(
+    fn map_erased_in_order(
         &self,
-        map: impl Fn(&Batch<'_>) -> Result<T> + Sync,
-        emit: impl FnMut(T) -> Result<()>,
+        map: &(dyn Fn(&Batch<'_>) -> Result<Mapped> + Sync),
+        emit: &mut dyn FnMut(Mapped) -> Result<()>,
     ) -> Result<()> {
         self.passes.fetch_add(1, Ordering::Relaxed);
-        self.rows.map_in_order(map, emit)
+        self.rows.map_erased_in_order(map, emit)
     }
 
     fn tell_apart(&mut self, by: Identity) {
