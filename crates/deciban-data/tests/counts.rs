@@ -105,11 +105,9 @@ fn affine(x: &[f64], width: usize, random: &mut Random) {
     count("posteriors of ten classes by linear scores", || {
         let (mut copy, mut scores) = (Tile::default(), Tile::default());
         let affine = Affine { weights: &weights, bias: &[0.0; OUTPUTS] };
-        let mut by_column = Vec::new();
-        affine.by_column(&mut by_column);
         for start in (0..batch.rows()).step_by(500) {
             let cells = Cells::new(&batch, &columns, Rows::Range(start..start + 500));
-            assert!(affine.scores(&cells, Some(&by_column), false, &mut copy, &mut scores).unwrap());
+            assert!(affine.scores(&cells, false, &mut copy, &mut scores).unwrap());
             normalise(&mut scores, Normalise::Posterior);
             black_box(&scores);
         }

@@ -31,9 +31,6 @@ const FEW_TERMS: usize = 1 << 17;
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
-/// For so many rows, weights are laid side by side.
-const MANY_ROWS: usize = 48;
-
 /// So many numbers of columns are checked by one thread; [`work::run_few`] takes a few such parts.
 const MOST_CHECKED: usize = 1 << 10;
 
@@ -47,7 +44,7 @@ pub struct Scorer {
     columns: OnceLock<(Vec<String>, Vec<usize>)>,
     /// Room for the weights of a linear model in another order, kept from call to call: new memory takes as long to get
     /// as to fill.
-    by_column: Mutex<Vec<f64>>,
+    by_word: Mutex<Vec<f64>>,
     /// The arrays of the model, and what they held where something is derived from it.
     sources: Vec<Array>,
     content: Option<u64>,
@@ -170,7 +167,7 @@ impl Scorer {
         let is_copied = |linear: &Linear| linear.weights.is_some() || (linear.bias.is_some() && sources.len() > 1);
         let is_derived = !matches!(&kind, Kind::Linear(linear) if !is_copied(linear));
         let content = is_derived.then(|| content(&sources));
-        Scorer { kind, classes, width, columns: OnceLock::new(), by_column: Mutex::default(), sources, content }
+        Scorer { kind, classes, width, columns: OnceLock::new(), by_word: Mutex::default(), sources, content }
     }
 
     fn check_width(&self, width: usize) -> PyResult<()> {
@@ -208,10 +205,10 @@ impl Scorer {
         let height = cells.rows();
         let mut sound = true;
         match (&self.kind, affine) {
-            (Kind::Linear(linear), Some((affine, by_column))) => {
+            (Kind::Linear(linear), Some((affine, by_word))) => {
                 sound = match cells.sparse() {
-                    Some(texts) => affine.text_scores(texts, by_column, out),
-                    None => affine.scores(&cells, by_column, linear.skip_missing, copy, out)?,
+                    Some(texts) => affine.text_scores(texts, by_word, out),
+                    None => affine.scores(&cells, linear.skip_missing, copy, out)?,
                 };
                 if self.classes == 2 && linear.outputs == 1 {
                     // Log-odds are the score of the second class, and that of the first is 0.
@@ -244,14 +241,14 @@ impl Scorer {
 
     fn write_all<T: Number>(&self, py: Python<'_>, work: &Work<'_>, out: &mut [T]) -> PyResult<bool> {
         let affine = self.affine()?;
-        // Weights side by side for each column, if there are so many words or rows that it is worth it.
-        let is_many = if work.is_sparse { work.cells > self.width / 4 } else { work.x.rows() >= MANY_ROWS };
-        let mut kept = self.by_column.try_lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-        let by_column = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| {
-            affine.by_column(&mut kept);
+        // Weights side by side for each column, if there are so many words that it is worth it.
+        let is_many = work.is_sparse && work.cells > self.width / 4;
+        let mut kept = self.by_word.try_lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
+        let by_word = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| {
+            affine.by_word(&mut kept);
             &kept[..]
         });
-        let affine = affine.map(|affine| (affine, by_column));
+        let affine = affine.map(|affine| (affine, by_word));
         let columns = work.output.width(self.classes);
         // A tile and its copies fit the second-level cache; its columns do not lie a power of two apart.
         let height = ((96 << 10) / (8 * work.x.width().max(self.classes).max(1))).clamp(64, 1024) / 8 * 8 + 8;
@@ -275,7 +272,7 @@ impl Scorer {
         } else {
             work::share(py, tiles, Tiles::default, tile)?;
         }
-        if let Ok(mut place) = self.by_column.try_lock() {
+        if let Ok(mut place) = self.by_word.try_lock() {
             *place = kept;
         }
         Ok(sound.into_inner())

@@ -18,7 +18,7 @@ use crate::numerics::{RowMajor, all_finite};
 /// let cells = Cells::new(&batch, &[0, 1], Rows::Range(0..2));
 /// let affine = Affine { weights: &[1.0, 0.0, 0.5, 2.0], bias: &[0.0, 1.0] };
 /// let (mut copy, mut scores) = (Tile::default(), Tile::default());
-/// assert!(affine.scores(&cells, None, false, &mut copy, &mut scores)?);
+/// assert!(affine.scores(&cells, false, &mut copy, &mut scores)?);
 /// assert_eq!(scores.data(), [1.0, 3.0, 5.5, 10.5]);
 /// # Ok::<(), deciban::Error>(())
 /// ```
@@ -36,24 +36,16 @@ impl Affine<'_> {
         self.bias.len()
     }
 
-    /// Writes the scores of the rows, a column for each class, with the weights also as [`Affine::by_column`] has them,
-    /// which is worth it for some dozens of rows and more. With `skip_missing` a NaN counts as 0. Returns whether all
-    /// cells were finite or skipped: where one was not, the scores of its row are not finite either. `tile` is a place
-    /// for copies of the cells, which may be kept from call to call.
-    pub fn scores(
-        &self,
-        cells: &Cells<'_>,
-        by_column: Option<&[f64]>,
-        skip_missing: bool,
-        tile: &mut Tile,
-        out: &mut Tile,
-    ) -> Result<bool> {
+    /// Writes the scores of the rows, a column for each class. With `skip_missing` a NaN counts as 0. Returns
+    /// whether all cells were finite or skipped: where one was not, the scores of its row are not finite either.
+    /// `tile` is a place for copies of the cells, which may be kept from call to call.
+    pub fn scores(&self, cells: &Cells<'_>, skip_missing: bool, tile: &mut Tile, out: &mut Tile) -> Result<bool> {
         out.resize(cells.rows(), self.classes());
         match (cells.row_slices(), cells.column_slices()) {
             (_, Some(ColumnSlices::F64(x))) => products::of_columns(&x, self.weights, out),
             (_, Some(ColumnSlices::F32(x))) => products::of_columns(&x, self.weights, out),
-            (Some(RowSlices::F64(x)), _) if self.multiply_rows(&x, by_column, out) => {}
-            (Some(RowSlices::F32(x)), _) if self.multiply_rows(&x, by_column, out) => {}
+            (Some(RowSlices::F64(x)), _) if self.classes() <= 2 => self.multiply_rows(&x, out),
+            (Some(RowSlices::F32(x)), _) if self.classes() <= 2 => self.multiply_rows(&x, out),
             _ => {
                 cells.read_numbers(tile)?;
                 products::of_columns(&(&*tile).into(), self.weights, out);
@@ -71,32 +63,36 @@ impl Affine<'_> {
         Ok(sound)
     }
 
-    /// The products of rows that lie one after the other, if there is a way for so many classes.
-    fn multiply_rows<T: Cell>(&self, x: &RowMajor<'_, T>, by_column: Option<&[f64]>, out: &mut Tile) -> bool {
-        let width = self.weights.len() / self.classes().max(1);
-        match (self.classes(), by_column) {
-            (1, _) => products::of_few(x, [self.weights], out),
-            (2, _) => products::of_few(x, [&self.weights[..width], &self.weights[width..]], out),
-            (_, Some(by_column)) => products::of_many(x, by_column, out),
-            _ => return false,
+    /// The products of rows that lie one after the other with the weights of one or two classes.
+    fn multiply_rows<T: Cell>(&self, x: &RowMajor<'_, T>, out: &mut Tile) {
+        match self.weights.split_at(self.weights.len() / self.classes().max(1)) {
+            (first, []) => products::of_few(x, [first], out),
+            (first, second) => products::of_few(x, [first, second], out),
         }
-        true
     }
 
-    /// Writes the weights of each column side by side: what a row touches of them.
-    pub fn by_column(&self, out: &mut Vec<f64>) {
-        products::side_by_side(self.weights, self.classes(), out);
+    /// Writes the weights of each column side by side: what a word of a sparse row touches.
+    pub fn by_word(&self, out: &mut Vec<f64>) {
+        const PART: usize = 256;
+        let (classes, width) = (self.classes(), self.weights.len() / self.classes().max(1));
+        out.resize(width * classes, 0.0);
+        // So many words at a time that what is written stays in the cache.
+        for (part, by_word) in out.chunks_mut(PART * classes.max(1)).enumerate() {
+            for (class, weights) in self.weights.chunks_exact(width.max(1)).enumerate() {
+                let cells = by_word.iter_mut().skip(class).step_by(classes);
+                cells.zip(&weights[part * PART..]).for_each(|(cell, w)| *cell = *w);
+            }
+        }
     }
 
-    /// Writes the scores of rows of words, a column for each class, by the weights as [`Affine::by_column`] has
-    /// them: without, a few rows are scored by the weights as they lie. Returns whether all counts were finite.
-    pub fn text_scores(&self, texts: Texts<'_>, by_column: Option<&[f64]>, out: &mut Tile) -> bool {
+    /// Writes the scores of rows of words, a column for each class, by the weights as [`Affine::by_word`] has them:
+    /// without, a few rows are scored by the weights as they lie. Returns whether all counts were finite.
+    pub fn text_scores(&self, texts: Texts<'_>, by_word: Option<&[f64]>, out: &mut Tile) -> bool {
         let (classes, height) = (self.classes(), texts.1.len());
         out.resize(height, classes);
         let scores = out.data_mut();
         let width = self.weights.len() / classes.max(1);
-        if let Some(values) = by_column.or((classes == 1).then_some(self.weights)) {
-            let values = &values[..width * classes];
+        if let Some(values) = by_word.or((classes == 1).then_some(self.weights)) {
             let table = WordTable { classes, values, unknown: None };
             let sound = table.sums(
                 texts,
@@ -147,11 +143,9 @@ mod tests {
 
     fn scores(affine: &Affine<'_>, batch: &Batch<'_>, rows: std::ops::Range<usize>, skip: bool) -> (Tile, bool) {
         let columns: Vec<usize> = (0..batch.width()).collect();
-        let (mut copy, mut out, mut by_column) = (Tile::default(), Tile::default(), Vec::new());
-        affine.by_column(&mut by_column);
+        let (mut copy, mut out) = (Tile::default(), Tile::default());
         let cells = Cells::new(batch, &columns, Rows::Range(rows));
-        let by_column = Some(&by_column[..]).filter(|_| cells.rows() > 1);
-        let sound = affine.scores(&cells, by_column, skip, &mut copy, &mut out).unwrap();
+        let sound = affine.scores(&cells, skip, &mut copy, &mut out).unwrap();
         (out, sound)
     }
 

@@ -1,9 +1,11 @@
 //! Σ_j w_j x_j of rows of numbers with the weights of each class, by the way in which the rows lie.
 //!
-//! Rows that lie one after the other are read where they lie: for one or two classes, a row runs through the lanes of
-//! the vector unit; for more, the classes do, with the weights of a column side by side. Where columns lie one after
-//! the other, the rows do. Sums stay in registers, and each is taken in the same order for all rows, so that it does
-//! not depend on how rows are cut into tiles.
+//! Rows that lie one after the other run through the lanes of the vector unit themselves, for one or two classes. Where
+//! columns lie one after the other, in memory or as a copy, neighbours in a column run side by side in the lanes. Sums
+//! stay in registers, and each is taken in the same order for all rows, so that it does not depend on how rows are cut
+//! into tiles.
+
+use std::ops::Range;
 
 use crate::data::Tile;
 use crate::numerics::{ColumnMajor, RowMajor, vectorised};
@@ -63,103 +65,20 @@ fn dots<T: Cell, const R: usize, const K: usize>(x: [&[T]; R], w: [&[f64]; K]) -
     })
 }
 
-/// The products of rows with the weights of many classes, which lie column by column as [`side_by_side`] has them.
-pub(super) fn of_many<T: Cell>(x: &RowMajor<'_, T>, weights: &[f64], out: &mut Tile) {
-    vectorised!({
-        let (mut class, classes) = (0, out.width());
-        while class < classes {
-            class += match classes - class {
-                ..=4 => of_class_block::<T, 8, 1>(x, weights, class, out),
-                5..=8 => of_class_block::<T, 4, 2>(x, weights, class, out),
-                _ => of_class_block::<T, 4, 3>(x, weights, class, out),
-            };
-        }
-    });
-}
-
-/// Behind the weights of a table there is so much room, so that those of the last classes can be read as whole lanes.
-const ROOM: usize = LANES - 1;
-
-/// The weights of each column side by side, and some room behind them, which means nothing.
-pub(super) fn side_by_side(weights: &[f64], classes: usize, by_column: &mut Vec<f64>) {
-    const PART: usize = 256;
-    let width = weights.len() / classes.max(1);
-    by_column.resize(width * classes + ROOM, 0.0);
-    // So many columns at a time that what is written stays in the cache.
-    for (part, by_column) in by_column[..width * classes].chunks_mut(PART * classes.max(1)).enumerate() {
-        for (class, weights) in weights.chunks_exact(width.max(1)).enumerate() {
-            let cells = by_column.iter_mut().skip(class).step_by(classes);
-            cells.zip(&weights[part * PART..]).for_each(|(cell, w)| *cell = *w);
-        }
-    }
-}
-
-/// The products for at most 4·N classes, from `class` on, R rows at a time; returns 4·N. Where there are fewer classes,
-/// lanes behind the last sum up weights of the next column, and are dropped.
-#[inline(always)]
-fn of_class_block<T: Cell, const R: usize, const N: usize>(
-    x: &RowMajor<'_, T>,
-    weights: &[f64],
-    class: usize,
-    out: &mut Tile,
-) -> usize {
-    let whole = x.rows() - x.rows() % R;
-    for start in (0..whole).step_by(R) {
-        of_block::<T, R, N>(x, start, weights, class, out);
-    }
-    for i in whole..x.rows() {
-        of_block::<T, 1, N>(x, i, weights, class, out);
-    }
-    LANES * N
-}
-
-#[inline(always)]
-fn of_block<T: Cell, const R: usize, const N: usize>(
-    x: &RowMajor<'_, T>,
-    start: usize,
-    weights: &[f64],
-    class: usize,
-    out: &mut Tile,
-) {
-    let classes = out.width();
-    let rows: [&[T]; R] = std::array::from_fn(|r| x.row(start + r));
-    let width = rows[0].len();
-    let rows = rows.map(|row| &row[..width]);
-    let mut sums = [[[0.0; LANES]; N]; R];
-    for j in 0..width {
-        let w: &[[f64; LANES]; N] = lanes_at(weights, j * classes + class);
-        for r in 0..R {
-            let x: f64 = rows[r][j].into();
-            for n in 0..N {
-                for l in 0..LANES {
-                    sums[r][n][l] = x.mul_add(w[n][l], sums[r][n][l]);
-                }
-            }
-        }
-    }
-    for k in 0..(LANES * N).min(classes - class) {
-        let cells: [f64; R] = std::array::from_fn(|r| sums[r][k / LANES][k % LANES]);
-        out.column_mut(class + k)[start..start + R].copy_from_slice(&cells);
-    }
-}
-
-/// N times four numbers from a place on.
-#[inline(always)]
-fn lanes_at<const N: usize>(weights: &[f64], place: usize) -> &[[f64; LANES]; N] {
-    let lanes = weights[place..place + N * LANES].as_chunks::<LANES>().0;
-    lanes.first_chunk().expect("a slice of N times four numbers has N chunks of four")
-}
+/// So many rows are taken through all classes before the next: their cells stay in the first-level cache.
+const STRIP: usize = 32;
 
 /// The products of columns with the weights of the classes, class after class.
 pub(super) fn of_columns<T: Cell>(x: &ColumnMajor<'_, T>, weights: &[f64], out: &mut Tile) {
-    vectorised!({
+    vectorised!(for start in (0..x.rows()).step_by(STRIP) {
+        let rows = start..x.rows().min(start + STRIP);
         let (mut class, classes) = (0, out.width());
         // As many sums at a time as fill the registers.
         while class < classes {
             class += match classes - class {
-                4.. => of_classes::<T, 8, 4>(x, weights, class, out),
-                2..4 => of_classes::<T, 16, 2>(x, weights, class, out),
-                _ => of_classes::<T, 32, 1>(x, weights, class, out),
+                4.. => of_classes::<T, 8, 4>(x, rows.clone(), weights, class, out),
+                2..4 => of_classes::<T, 16, 2>(x, rows.clone(), weights, class, out),
+                _ => of_classes::<T, STRIP, 1>(x, rows.clone(), weights, class, out),
             };
         }
     });
@@ -169,24 +88,25 @@ pub(super) fn of_columns<T: Cell>(x: &ColumnMajor<'_, T>, weights: &[f64], out: 
 #[inline(always)]
 fn of_classes<T: Cell, const R: usize, const K: usize>(
     x: &ColumnMajor<'_, T>,
+    rows: Range<usize>,
     weights: &[f64],
     class: usize,
     out: &mut Tile,
 ) -> usize {
     let width = x.width();
     let w = std::array::from_fn(|k| &weights[(class + k) * width..(class + k + 1) * width]);
-    let whole = x.rows() - x.rows() % R;
-    for start in (0..whole).step_by(R) {
-        of_strip::<T, R, K>(x, start, w, class, out);
+    let whole = rows.end - rows.len() % R;
+    for start in (rows.start..whole).step_by(R) {
+        of_rows::<T, R, K>(x, start, w, class, out);
     }
-    for i in whole..x.rows() {
-        of_strip::<T, 1, K>(x, i, w, class, out);
+    for i in whole..rows.end {
+        of_rows::<T, 1, K>(x, i, w, class, out);
     }
     K
 }
 
 #[inline(always)]
-fn of_strip<T: Cell, const R: usize, const K: usize>(
+fn of_rows<T: Cell, const R: usize, const K: usize>(
     x: &ColumnMajor<'_, T>,
     start: usize,
     weights: [&[f64]; K],
