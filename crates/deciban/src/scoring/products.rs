@@ -19,22 +19,30 @@ impl<T: Copy + Into<f64>> Cell for T {}
 
 /// The products of rows with the weights of K classes, which are few.
 pub(super) fn of_few<T: Cell, const K: usize>(x: &RowMajor<'_, T>, weights: [&[f64]; K], out: &mut Tile) {
-    vectorised!({
-        const ROWS: usize = 4;
-        let whole = x.rows() - x.rows() % ROWS;
-        for start in (0..whole).step_by(ROWS) {
-            let sums = dots::<T, ROWS, K>(std::array::from_fn(|r| x.row(start + r)), weights);
-            for k in 0..K {
-                out.column_mut(k)[start..start + ROWS].copy_from_slice(&sums[k]);
-            }
+    vectorised!(few_of_rows(x.rows(), |i| x.row(i), weights, out));
+}
+
+#[inline(always)]
+fn few_of_rows<'x, T: Cell + 'x, const K: usize>(
+    rows: usize,
+    row: impl Fn(usize) -> &'x [T],
+    weights: [&[f64]; K],
+    out: &mut Tile,
+) {
+    const ROWS: usize = 4;
+    let whole = rows - rows % ROWS;
+    for start in (0..whole).step_by(ROWS) {
+        let sums: [[f64; ROWS]; K] = dots(std::array::from_fn(|r| row(start + r)), weights);
+        for k in 0..K {
+            out.column_mut(k)[start..start + ROWS].copy_from_slice(&sums[k]);
         }
-        for i in whole..x.rows() {
-            let sums = dots([x.row(i)], weights);
-            for k in 0..K {
-                out.column_mut(k)[i] = sums[k][0];
-            }
+    }
+    for i in whole..rows {
+        let sums = dots([row(i)], weights);
+        for k in 0..K {
+            out.column_mut(k)[i] = sums[k][0];
         }
-    });
+    }
 }
 
 /// The inner products of R rows with the weights of K classes, each in four sums.
@@ -51,7 +59,7 @@ fn dots<T: Cell, const R: usize, const K: usize>(x: [&[T]; R], w: [&[f64]; K]) -
             let x: [f64; LANES] = x_whole[r][j].map(Into::into);
             for k in 0..K {
                 for l in 0..LANES {
-                    sums[k][r][l] = x[l].mul_add(w_whole[k][j][l], sums[k][r][l]);
+                    sums[k][r][l] += x[l] * w_whole[k][j][l];
                 }
             }
         }
