@@ -1,7 +1,7 @@
 //! Scores s = Wx + b of rows of numbers, with a row of W for each class.
 //!
-//! Numbers in single or double precision are read where they lie, row by row or column by column (`products.rs`);
-//! others are copied into a tile first.
+//! Numbers in single or double precision are read where they lie (`products.rs`): column by column, or row by row for
+//! one or two classes. Others are copied into a tile first.
 
 use super::products::{self, Cell};
 use super::{Texts, WordTable};

@@ -8,7 +8,7 @@
 //!
 //! The cell of pⱼₘ has the codes of column j and of its first m parents. A column has up to two chains. In one, which
 //! columns are parents is as in Sahami's k-dependence Bayesian classifiers (1996; `structure.rs`); in the other they are
-//! those that tell most of the class together (`telling.rs`). There the tables hold p(xⱼ | parents, class); here they
+//! those that tell most of the class together (`telling.rs`). Sahami's tables hold p(xⱼ | parents, class); here they
 //! hold p(class | xⱼ, parents), for it is these that back off well: with the same columns the log loss of rows to come
 //! is clearly less. The concentrations c (`chain.rs`) and the weights w (`stack.rs`) are learned from counts without
 //! the row that is asked about, which counts give for free.
