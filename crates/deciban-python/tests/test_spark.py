@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 import deciban  # noqa: E402
-from deciban.spark import Classifier, ClassifierModel, _files, _passes, compare  # noqa: E402
+from deciban.spark import Classifier, ClassifierModel, _files, _frames, _passes, compare  # noqa: E402
 from pages import PROJECT, run_page  # noqa: E402
 from sorted_rows import TABLE  # noqa: E402
 
@@ -222,6 +223,30 @@ def test_odd_frames(spark, frame):
         Classifier("gaussian", labelCol="z").fit(frame)
     with pytest.raises(ValueError, match="no rows"):
         Classifier("gaussian", labelCol="y").fit(frame.where("a > 1e9"))
+
+
+def test_the_size_of_batches_is_that_of_before(spark, frame, monkeypatch):
+    names = (_frames.BYTES, _frames.ROWS)
+    before, during = [spark.conf.get(name) for name in names], []
+    kept = _frames.quick_batches
+
+    @contextmanager
+    def watched(session):
+        with kept(session):
+            during.append([session.conf.get(name) for name in names])
+            yield
+
+    monkeypatch.setattr(_frames, "quick_batches", watched)
+    spark.conf.set(_frames.ROWS, "7")
+    try:
+        found = fitted(frame, MODELS["full"]).evidence(TABLE)
+        assert spark.conf.get(_frames.ROWS) == "7"
+    finally:
+        spark.conf.set(_frames.ROWS, before[1])
+    assert set(map(tuple, during)) == {(str(2**31 - 1), "7")}
+    assert [spark.conf.get(name) for name in names] == before
+    expected = deciban.Classifier(**MODELS["full"]).fit(TABLE, "y").evidence(TABLE)
+    assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_lineage_that_is_not_deterministic(frame, tmp_path):

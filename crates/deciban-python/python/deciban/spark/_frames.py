@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -83,46 +84,32 @@ def first_rows(frame, count: int):
     return pa.Table.from_arrays([pa.array(own, field.type) for own, field in zip(cells, schema)], schema=schema)
 
 
-#: Columns of one type that go as one array.
-FEW = 3
+#: What Spark calls the bytes and the rows that a batch for Python has at most.
+BYTES, ROWS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+#: Rows of a batch: texts of 16 kB each take 64 MiB, which is Spark's own limit.
+MOST = 1 << 12
 
 
-def packed(frame, names) -> tuple[object, dict[str, list[str]]]:
-    """These columns of a frame, with numbers of one type in one array; and the names of the columns in each array.
+@contextmanager
+def quick_batches(session):
+    """Batches for Python are bounded by their rows, and not by their bytes.
 
-    Spark writes cell by cell for Python, and an array in about two thirds of the time of as many columns.
+    Spark measures all columns of a batch again for every row that it adds, which takes as long as writing the row.
     """
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import NumericType
-
-    quoted = {name: F.col(f"`{name}`") for name in names}
-    by_type = {}
-    for field in frame.schema.fields:
-        if field.name in quoted and isinstance(field.dataType, NumericType):
-            by_type.setdefault(field.dataType, []).append(field.name)
-    arrays = {f"packed {place}": own for place, own in enumerate(by_type.values()) if len(own) >= FEW}
-    gone = {name for own in arrays.values() for name in own}
-    columns = [column for name, column in quoted.items() if name not in gone]
-    columns += [F.array(*(quoted[name] for name in own)).alias(array) for array, own in arrays.items()]
-    return frame.select(columns), arrays
-
-
-def unpacked(batches, arrays: dict[str, list[str]]):
-    """Batches with a column for each name in `arrays`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for batch in batches:
-        columns = {name: batch.column(name) for name in batch.schema.names if name not in arrays}
-        for array, names in arrays.items():
-            cells = batch.column(array)
-            values = cells.flatten()
-            if values.null_count or not isinstance(values, (pa.DoubleArray, pa.FloatArray)):
-                columns |= {name: pc.list_element(cells, place) for place, name in enumerate(names)}
-            else:
-                by_place = np.ascontiguousarray(values.to_numpy().reshape(-1, len(names)).T)
-                columns |= {name: pa.array(own) for name, own in zip(names, by_place)}
-        yield pa.RecordBatch.from_pydict(columns)
+    unbounded = str((1 << 31) - 1)
+    before = {name: session.conf.get(name) for name in (BYTES, ROWS)}
+    if before[BYTES] == unbounded:
+        yield
+        return
+    rows = int(before[ROWS])
+    session.conf.set(BYTES, unbounded)
+    session.conf.set(ROWS, str(min(rows, MOST) if rows > 0 else MOST))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
 
 
 def as_known(frame, classifier):

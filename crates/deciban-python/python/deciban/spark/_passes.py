@@ -189,8 +189,7 @@ class Cluster:
     def tasks(self, columns, function):
         """A row of each partition. Tasks that read files are told their share, and the number of its first row."""
         if self.shares is None:
-            frame, arrays = _frames.packed(self.frame, columns)
-            return frame.mapInArrow(lambda batches: function(_frames.unpacked(batches, arrays)), PART)
+            return self.frame.select([f"`{name}`" for name in columns]).mapInArrow(function, PART)
         from pyspark.sql import functions as F
 
         session, count = self.frame.sparkSession, len(self.shares)
@@ -217,7 +216,7 @@ class Cluster:
 
     def _names(self, schema: str) -> list[str]:
         columns = [column["name"] for column in json.loads(schema)["columns"]]
-        found = self.tasks([*columns, self.target], surveying(schema, self.shares is not None)).toArrow().sort_by("part")
+        found = self.collected(self.tasks([*columns, self.target], surveying(schema, self.shares is not None)))
         self.rows = dict(zip(found["part"].to_pylist(), found["rows"].to_pylist()))
         return [state.decode() for state in found["state"].to_pylist() if state]
 
@@ -243,6 +242,11 @@ class Cluster:
         self.sent += len(task)
         return self.merged(self.tasks(columns, observe), joining(task), len(self.rows))[0]
 
+    def collected(self, parts):
+        """Runs tasks; their rows, in the order of partitions."""
+        with _frames.quick_batches(self.frame.sparkSession):
+            return parts.toArrow().sort_by("part")
+
     def merged(self, parts, join, count: int) -> tuple[bytes, str]:
         """The state of all parts, merged in their order: by the driver where they are few, else in a tree of tasks."""
         merge, span = merging(join), 1
@@ -254,7 +258,7 @@ class Cluster:
             group = F.floor(F.col("part") / F.lit(span)).cast("long")
             parts = parts.groupBy(group.alias("group")).applyInArrow(lambda table: merge(table), PART)
             count = -(-count // FAN)
-        found = parts.toArrow().sort_by("part")
+        found = self.collected(parts)
         if self.rows is not None:
             self._check(sum(found["rows"].to_pylist()))
         self.passes += 1
