@@ -175,20 +175,21 @@ impl Engine for Memory<'_> {
         // A power of two: the cores end together.
         let stripes = 1 << stripes(pass.statistic_size()).min(rows.div_ceil(CHUNK)).max(1).ilog2();
         let length = rows.div_ceil(stripes).max(1);
-        let parts: Vec<Result<Box<dyn Accumulator + '_>>> = (0..stripes)
-            .into_par_iter()
-            .map(|stripe| {
-                let mut part = pass.accumulator();
-                let end = rows.min((stripe + 1) * length);
-                for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
-                    self.check_stop()?;
-                    part.observe(&batch.slice(start..end.min(start + CHUNK)))?;
-                    self.watch.inspect(|watch| watch.rows(CHUNK.min(end - start)));
-                }
-                Ok(part)
-            })
-            .collect();
-        merge_in_order(parts)
+        let observe = |stripe: usize| -> Result<Box<dyn Accumulator + '_>> {
+            let mut part = pass.accumulator();
+            let end = rows.min((stripe + 1) * length);
+            for start in (rows.min(stripe * length)..end).step_by(CHUNK) {
+                self.check_stop()?;
+                part.observe(&batch.slice(start..end.min(start + CHUNK)))?;
+                self.watch.inspect(|watch| watch.rows(CHUNK.min(end - start)));
+            }
+            Ok(part)
+        };
+        merge_in_order(match stripes {
+            // Few rows need no other thread.
+            1 => vec![observe(0)],
+            _ => (0..stripes).into_par_iter().map(observe).collect(),
+        })
     }
 
     fn sweep(&self, visit: &mut dyn FnMut(&Batch<'_>) -> Result<()>) -> Result<()> {

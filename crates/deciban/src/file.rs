@@ -98,8 +98,12 @@ impl Archive {
 
     /// Puts a JSON value under `name`.
     pub fn put_json(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
-        let value =
-            serde_json::to_value(value).map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
+        self.put_value(name, serde_json::to_value(value))
+    }
+
+    /// What [`Self::put_json`] comes to for all types, compiled once.
+    fn put_value(&mut self, name: &str, value: serde_json::Result<serde_json::Value>) -> Result<()> {
+        let value = value.map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
         self.json.insert(name.into(), value);
         Ok(())
     }
@@ -113,8 +117,15 @@ impl Archive {
 
     /// The JSON value under `name`.
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        let value = self.json.get(name).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))?;
-        T::deserialize(value).map_err(|e| self.damaged(&format!("`{name}`: {e}")))
+        T::deserialize(self.value(name)?).map_err(|e| self.unreadable(name, e))
+    }
+
+    fn value(&self, name: &str) -> Result<&serde_json::Value> {
+        self.json.get(name).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))
+    }
+
+    fn unreadable(&self, name: &str, error: serde_json::Error) -> Error {
+        self.damaged(&format!("`{name}`: {error}"))
     }
 
     /// The JSON value under `name`, if there is one.

@@ -8,6 +8,8 @@ use super::{Matrix, Tile, vectorised};
 const ROWS: usize = 8;
 /// Columns at a time: eight sums are in registers then.
 const COLUMNS: usize = 4;
+/// Up to so many columns a single row is scored without an allocation.
+const NARROW: usize = 32;
 
 /// L, in the order in which the substitution reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,22 +44,26 @@ impl Whitening {
     }
 
     /// Writes q of each row of `x`.
-    // As a part of its caller it takes 2.5 times as many instructions for a single row: the loop over the last rows is
-    // made for many then.
-    #[inline(never)]
     pub fn squared_lengths(&self, x: &Tile, mean: &[f64], q: &mut [f64]) {
-        let mut z = vec![[0.0; ROWS]; self.reciprocals.len()];
+        let (mut few, mut many) = ([[0.0; ROWS]; NARROW], Vec::new());
+        let z = match self.reciprocals.len() {
+            width @ ..=NARROW => &mut few[..width],
+            width => {
+                many.resize(width, [0.0; ROWS]);
+                &mut many[..]
+            }
+        };
         let (whole, last) = q.as_chunks_mut::<ROWS>();
-        vectorised!(for (strip, q) in whole.iter_mut().enumerate() {
+        for (strip, q) in whole.iter_mut().enumerate() {
             let columns = x.data().chunks_exact(x.rows()).zip(mean).zip(&self.scale);
-            for (z, ((column, &mean), &scale)) in z.iter_mut().zip(columns) {
+            vectorised!(for (z, ((column, &mean), &scale)) in z.iter_mut().zip(columns) {
                 let (x, _) = column[strip * ROWS..].as_chunks::<ROWS>();
                 for r in 0..ROWS {
                     z[r] = (x[0][r] - mean) * scale;
                 }
-            }
-            *q = self.solve(&mut z);
-        });
+            });
+            *q = self.solve(z);
+        }
         if last.is_empty() {
             return;
         }
@@ -65,14 +71,14 @@ impl Whitening {
         for (j, (z, (mean, scale))) in z.iter_mut().zip(mean.iter().zip(&self.scale)).enumerate() {
             z.iter_mut().zip(&x.column(j)[start..]).for_each(|(z, x)| *z = (x - mean) * scale);
         }
-        last.copy_from_slice(&vectorised!(self.solve(&mut z))[..last.len()]);
+        last.copy_from_slice(&self.solve(z)[..last.len()]);
     }
 
     /// Each row z of the tile becomes L⁻¹z; D and m are left out.
     pub fn solve_tile(&self, tile: &mut Tile) {
         let (rows, width) = (tile.rows(), tile.width());
         let mut z = vec![[0.0; ROWS]; self.reciprocals.len()];
-        vectorised!(for start in (0..rows).step_by(ROWS) {
+        for start in (0..rows).step_by(ROWS) {
             let count = ROWS.min(rows - start);
             for (z, column) in z.iter_mut().zip(tile.data().chunks_exact(rows)) {
                 z[..count].copy_from_slice(&column[start..start + count]);
@@ -83,44 +89,75 @@ impl Whitening {
             for (z, column) in z.iter().zip(tile.data_mut().chunks_exact_mut(rows)) {
                 column[start..start + count].copy_from_slice(&z[..count]);
             }
-        });
+        }
     }
 
     /// z ← L⁻¹ z of some rows, and Σ z² of each.
-    #[inline(always)]
     fn solve(&self, z: &mut [[f64; ROWS]]) -> [f64; ROWS] {
-        let mut q = [0.0; ROWS];
-        let mut panels = &self.panels[..];
-        for first in (0..z.len()).step_by(COLUMNS) {
+        pulp::Arch::new().dispatch(Solve { whitening: self, z })
+    }
+}
+
+/// What [`Whitening::solve`] comes to. Vectors are named here, because whether the compiler finds them in loops over
+/// rows depends on what else it compiles with them.
+struct Solve<'a> {
+    whitening: &'a Whitening,
+    z: &'a mut [[f64; ROWS]],
+}
+
+impl pulp::WithSimd for Solve<'_> {
+    type Output = [f64; ROWS];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> [f64; ROWS] {
+        match S::F64_LANES {
+            8 => self.by::<S, 1>(simd),
+            4 => self.by::<S, 2>(simd),
+            2 => self.by::<S, 4>(simd),
+            _ => self.by::<S, ROWS>(simd),
+        }
+    }
+}
+
+impl Solve<'_> {
+    /// With `N` vectors for the rows.
+    #[inline(always)]
+    fn by<S: pulp::Simd, const N: usize>(self, simd: S) -> [f64; ROWS] {
+        let mut panels = &self.whitening.panels[..];
+        let (z, _) = S::as_mut_simd_f64s(self.z.as_flattened_mut()).0.as_chunks_mut::<N>();
+        let zero = simd.splat_f64s(0.0);
+        let mut q = [zero; N];
+        for (panel, reciprocals) in self.whitening.reciprocals.as_chunks::<COLUMNS>().0.iter().enumerate() {
+            let (done, own) = z.split_at_mut(panel * COLUMNS);
+            let own: &mut [_; COLUMNS] = own.first_chunk_mut().expect("z has the columns of L");
             let (before, diagonal);
-            (before, panels) = panels.split_at(first);
-            (diagonal, panels) = panels.split_at(COLUMNS);
-            let mut sums = [[0.0; ROWS]; COLUMNS];
-            for (l, z) in before.iter().zip(&*z) {
+            (before, panels) = panels.split_at(done.len());
+            (diagonal, panels) = panels.split_first_chunk::<COLUMNS>().expect("panels end in the diagonal");
+            let mut sums = [[zero; N]; COLUMNS];
+            for (l, z) in before.iter().zip(&*done) {
                 for b in 0..COLUMNS {
-                    for r in 0..ROWS {
-                        sums[b][r] += l[b] * z[r];
+                    let l = simd.splat_f64s(l[b]);
+                    for r in 0..N {
+                        sums[b][r] = simd.mul_add_e_f64s(l, z[r], sums[b][r]);
                     }
                 }
             }
             for b in 0..COLUMNS {
-                let mut own = z[first + b];
-                for r in 0..ROWS {
-                    own[r] -= sums[b][r];
-                }
-                for k in 0..b {
-                    for r in 0..ROWS {
-                        own[r] -= diagonal[k][b] * z[first + k][r];
+                let reciprocal = simd.splat_f64s(reciprocals[b]);
+                for r in 0..N {
+                    let mut z = simd.sub_f64s(own[b][r], sums[b][r]);
+                    for k in 0..b {
+                        z = simd.negate_mul_add_e_f64s(simd.splat_f64s(diagonal[k][b]), own[k][r], z);
                     }
+                    z = simd.mul_f64s(z, reciprocal);
+                    q[r] = simd.mul_add_e_f64s(z, z, q[r]);
+                    own[b][r] = z;
                 }
-                for r in 0..ROWS {
-                    own[r] *= self.reciprocals[first + b];
-                    q[r] += own[r] * own[r];
-                }
-                z[first + b] = own;
             }
         }
-        q
+        let mut lengths = [0.0; ROWS];
+        S::as_mut_simd_f64s(&mut lengths).0.copy_from_slice(&q);
+        lengths
     }
 }
 
