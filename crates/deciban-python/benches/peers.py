@@ -1,8 +1,8 @@
 """deciban next to other libraries: the same data, answers that are compared first, then times.
 
-    python benches/peers.py [PART OF A NAME]
+    python benches/peers.py [PART OF A NAME] [FIGURE.svg]
 
-A line has a workload, a peer, both times and their ratio. Peers that are not installed are named at the end; these
+A line has a workload, a peer, both times and their ratio; the figure has a bar for each line. Peers that are not installed are named at the end; these
 can be: scikit-learn and its Intel extension, LIBLINEAR (`liblinear-official`), LightGBM, Polars, pandas, River, lir, R
 with MASS, e1071 and glmnet (`apt install r-cran-mass r-cran-e1071 r-cran-glmnet`), and linfa and smartcore, which
 `rust_peers` beside this file compiles at the first run. The program `deciban` is the one in `DECIBAN_PROGRAM`, or in
@@ -14,6 +14,7 @@ OpenBLAS's matrix product. On a machine with other work the ratios are rough; it
 import contextlib
 import importlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -336,9 +337,35 @@ def cllr():
         line("Cllr of 1,000,000", "lir", *best(lambda: evaluate.cllr(llr, y), lambda: metrics.cllr(theirs_of)))
 
 
+def figure(ratios):
+    """The SVG of a bar for each ratio, the largest first, with a logarithmic axis."""
+    ratios = sorted(ratios, key=lambda line: -line[2])
+    left, width, step, top = 420, 400, 19, 44
+    low, high = min(1.0, ratios[-1][2]), ratios[0][2]
+    height = step * len(ratios)
+    x = lambda ratio: left + width * math.log(ratio / low) / math.log(high / low)  # noqa: E731
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{top + height + 30}" font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        '<text x="10" y="20" font-size="14">How many times as fast deciban is, on two processors</text>',
+    ]
+    for mark in (1, 2, 5, 10, 20, 50, 100, 200, 500):
+        if low <= mark <= high:
+            out.append(f'<path d="M{x(mark):.1f} {top - 6}v{height + 8}" stroke="{"#666" if mark == 1 else "#ddd"}"/>')
+            out.append(f'<text x="{x(mark):.1f}" y="{top + height + 18}" text-anchor="middle">{mark}</text>')
+    for i, (workload, name, ratio) in enumerate(ratios):
+        y = top + step * i
+        a, b = sorted((x(1.0), x(ratio)))
+        out.append(f'<rect x="{a:.1f}" y="{y}" width="{max(b - a, 1):.1f}" height="{step - 5}" fill="{"#0072b2" if ratio >= 1 else "#d55e00"}"/>')
+        out.append(f'<text x="{left - 8 if ratio >= 1 else x(ratio) - 8:.1f}" y="{y + 11}" text-anchor="end">{workload} <tspan fill="#666">{name}</tspan></text>')
+        out.append(f'<text x="{b + 5:.1f}" y="{y + 11}">{ratio:.1f}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    part = sys.argv[1] if len(sys.argv) > 1 else ""
+    drawn = [argument for argument in sys.argv[1:] if argument.endswith(".svg")]
+    part = "".join(argument for argument in sys.argv[1:] if argument not in drawn)
     limits()
     print(f"{'workload':48} {'peer':26} {'deciban':>13} {'peer':>13} {'ratio':>9}")
     for bench in (gaussians, logistic, rust, words, files, texts, increments, cllr, search):
@@ -346,5 +373,8 @@ if __name__ == "__main__":
             bench()
     if RATIOS:
         print(f"\nthe median of {len(RATIOS)} ratios is {np.median([ratio for *_, ratio in RATIOS]):.1f}")
+        for path in drawn:
+            with open(path, "w") as file:
+                file.write(figure(RATIOS))
     for name in ABSENT:
         print(f"not here: {name}")

@@ -225,11 +225,11 @@ impl Array {
     pub fn content(&self) -> u64 {
         const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
         let bytes = bytes_of(&self.values().0);
-        let mut sums = [bytes.len() as u64; 4];
-        let (blocks, last) = bytes.as_chunks::<32>();
+        let mut sums = [bytes.len() as u64; 8];
+        let (blocks, last) = bytes.as_chunks::<64>();
         for block in blocks {
             let (words, _) = block.as_chunks::<8>();
-            for k in 0..4 {
+            for k in 0..8 {
                 sums[k] = (sums[k].rotate_left(23) ^ u64::from_le_bytes(words[k])).wrapping_mul(FACTOR);
             }
         }

@@ -42,12 +42,18 @@ pub struct Scorer {
     width: usize,
     /// Names and places of the columns of an array: x0, x1, ...
     columns: OnceLock<(Vec<String>, Vec<usize>)>,
-    /// Room for the weights of a linear model in another order, kept from call to call: new memory takes as long to get
-    /// as to fill.
-    by_word: Mutex<Vec<f64>>,
+    /// The weights of a linear model in the order of sparse rows, kept from call to call.
+    by_word: Mutex<ByWord>,
     /// The arrays of the model, and what they held where something is derived from it.
     sources: Vec<Array>,
     content: Option<u64>,
+}
+
+/// Weights side by side for each column, and the content of the arrays that they were made of.
+#[derive(Default)]
+struct ByWord {
+    content: u64,
+    weights: Vec<f64>,
 }
 
 /// Rows to score.
@@ -241,12 +247,16 @@ impl Scorer {
 
     fn write_all<T: Number>(&self, py: Python<'_>, work: &Work<'_>, out: &mut [T]) -> PyResult<bool> {
         let affine = self.affine()?;
-        // Weights side by side for each column, if there are so many words that it is worth it.
+        // If there are so many words that it is worth it.
         let is_many = work.is_sparse && work.cells > self.width / 4;
         let mut kept = self.by_word.try_lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
         let by_word = affine.filter(|affine| is_many && affine.classes() > 1).map(|affine| {
-            affine.by_word(&mut kept);
-            &kept[..]
+            let content = self.content.unwrap_or_else(|| content(&self.sources));
+            if kept.weights.is_empty() || kept.content != content {
+                affine.by_word(&mut kept.weights);
+                kept.content = content;
+            }
+            &kept.weights[..]
         });
         let affine = affine.map(|affine| (affine, by_word));
         let columns = work.output.width(self.classes);

@@ -64,7 +64,7 @@ impl Statistics {
         let places = (0..schema.columns().len()).collect();
         let block = Block::new(places, schema.columns(), family(what)?);
         let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
-        let statistics = work::run(py, n_jobs, |stop| {
+        let statistics = work::run_few(py, table.rows(), n_jobs, |stop| {
             let engine = Memory::new(schema, batch)?.stopped_by(stop);
             deciban::learn::Statistics::collect(pass, &engine)
         })?;

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from .. import _core
 from . import _arrays
 from ._discrete import Counted
-from ._predictions import scorer
+from ._predictions import scorer, validated
 
 
 class CategoricalNB(Counted, peer.CategoricalNB):
@@ -31,7 +31,7 @@ class CategoricalNB(Counted, peer.CategoricalNB):
         return validate_data(self, X, reset=False, **self.CHECKS)
 
     def _check_X_y(self, X, y, reset=True):
-        X, y = validate_data(self, X, y, reset=reset, **self.CHECKS)
+        X, y = validated(self, X, y, reset, **self.CHECKS)
         return coded(X), y
 
     def _count_rows(self, X, codes, sample_weight):
@@ -46,9 +46,10 @@ class CategoricalNB(Counted, peer.CategoricalNB):
         self.class_count_ += found.weights()
         for j, width in enumerate(self.n_categories_):
             counts = self.category_count_[j]
-            width = int(max(width, counts.shape[1]))
-            self.category_count_[j] = np.pad(counts, [(0, 0), (0, width - counts.shape[1])])
-            self.category_count_[j] += found.level_counts(j, width)
+            more = int(width) - counts.shape[1]
+            if more > 0:
+                counts = np.hstack([counts, np.zeros((len(counts), more))])
+            self.category_count_[j] = counts + found.level_counts(j, counts.shape[1])
 
     def _scorer(self, is_sparse):
         return scorer(self, None, _core.Scorer.categorical, *self.feature_log_prob_)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_non_negative, vali
 
 from .. import _core
 from . import _arrays
-from ._predictions import Predictions, classes_of_parts, scorer
+from ._predictions import Predictions, classes_of_parts, scorer, validated
 
 
 @contextmanager
@@ -65,7 +65,7 @@ class Counted(Predictions):
 
     def _check_X_y(self, X, y, reset=True):
         # Stored cells of a sparse matrix are checked while they are counted.
-        return validate_data(self, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=finiteness(X))
+        return validated(self, X, y, reset, accept_sparse="csr", ensure_all_finite=finiteness(X))
 
     def _finish(self):
         self._update_feature_log_prob(self._check_alpha())

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from .. import _core
 from . import _arrays
-from ._predictions import DOUBLE, PEER, SINGLE, Predictions, classes_of_parts, scorer
+from ._predictions import DOUBLE, PEER, SINGLE, Predictions, classes_of_parts, scorer, validated
 
 #: Rows of a sparse matrix that are made dense at once.
 ROWS = 4096
@@ -46,7 +46,7 @@ class GaussianNB(Predictions, peer.GaussianNB):
         return self._learn(X, y, classes, sample_weight, is_first)
 
     def _learn(self, X, y, classes, sample_weight, is_first, is_fit=False):
-        X, y = validate_data(self, X, y, reset=is_first, **CHECKS)
+        X, y = validated(self, X, y, is_first, **CHECKS)
         if classes is None:
             classes, codes = _arrays.encode(y)
         else:

@@ -6,11 +6,10 @@ Rows are read once, may be weighted, and may come in parts (`partial_fit`).
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .. import _core
 from . import _arrays
-from ._predictions import classes_of_parts
+from ._predictions import classes_of_parts, validated
 
 
 class FitFromMoments:
@@ -30,7 +29,7 @@ class FitFromMoments:
         return False
 
     def _fit(self, X, y, sample_weight):
-        X, y = validate_data(self, X, y, ensure_all_finite=False, **self.CHECKS)
+        X, y = validated(self, X, y, True, ensure_all_finite=False, **self.CHECKS)
         classes, codes = _arrays.encode(y)
         found = self._observe(X, codes, len(classes), sample_weight)
         weight = found.weights()
@@ -44,7 +43,7 @@ class FitFromMoments:
     def _add(self, X, y, classes, sample_weight):
         is_first = not hasattr(self, "_moments")
         classes = classes_of_parts(self, is_first, classes)
-        X, y = validate_data(self, X, y, reset=is_first, ensure_all_finite=False, **self.CHECKS)
+        X, y = validated(self, X, y, is_first, ensure_all_finite=False, **self.CHECKS)
         found = self._observe(X, _arrays.encode_among(y, classes), len(classes), sample_weight)
         if not is_first:
             found.merge(self._moments)
