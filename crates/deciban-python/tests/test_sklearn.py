@@ -89,6 +89,35 @@ def test_weights_are_repetitions_and_parts_are_the_whole(ours, theirs, options):
     assert_allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("ours, theirs, options", [NUMERIC[0], NUMERIC[1], NUMERIC[-2], *DISCRETE])
+def test_further_rows_are_checked_as_the_first_are(ours, theirs, options):
+    X = rows_for(ours).astype(float)
+    model = ours(**options).fit(X, Y)
+    before = model.predict_log_proba(X)
+    endless, narrow = X[:9].copy(), X[:9, :4]
+    endless[3, 2] = np.inf
+    for rows, labels, told in [
+        (endless, Y[:9], "[Ii]nf"),
+        (narrow, Y[:9], "4 features, but .* is expecting 5"),
+        (X[:9], Y[:8], "inconsistent numbers of samples"),
+        (X[:9], Y[:9] + 7, "do not exist in the initial classes"),
+        (X[:0], Y[:0], "0 sample"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            model.partial_fit(rows, labels)
+        assert_array_equal(model.predict_log_proba(X), before)
+    listed = ours(**options).fit(X, Y).partial_fit(X[:90].tolist(), Y[:90].tolist())
+    assert_array_equal(model.partial_fit(X[:90], Y[:90]).predict_log_proba(X), listed.predict_log_proba(X))
+
+
+def test_weights_of_words_follow_the_array():
+    X = sp.csr_matrix(RNG.poisson(0.3, size=(400, 50)).astype(float))
+    model = LogisticRegression().fit(X, Y[:400])
+    model.predict_proba(X)
+    model.coef_ *= 0.5
+    assert_allclose(model.predict_proba(X), model.predict_proba(X.toarray()), rtol=1e-12)
+
+
 def test_parts_without_a_class_leave_the_model_unfitted():
     model = QuadraticDiscriminantAnalysis().partial_fit(NUMBERS[Y == 0], Y[Y == 0], classes=[0, 1])
     with pytest.raises(NotFittedError):
