@@ -31,8 +31,8 @@ const FEW_TERMS: usize = 1 << 17;
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
-/// So many numbers of columns are checked by one thread; [`work::run_few`] takes a few such parts.
-const MOST_CHECKED: usize = 1 << 10;
+/// So many numbers of columns are checked by the calling thread.
+const FEW_CHECKED: usize = 1 << 16;
 
 /// Scores rows.
 #[pyclass(frozen, module = "deciban._core")]
@@ -508,7 +508,7 @@ impl Scorer {
         let (height, stored) = (offsets.rows().saturating_sub(1), (offsets.integers()?, indices.integers()?));
         let values = counts.values().0;
         let checked = |_: &AtomicBool| Sparse::of_words(stored.0, stored.1, values, width);
-        let sparse = work::run_few(py, indices.rows() / MOST_CHECKED, None, checked)?;
+        let sparse = work::run_little(py, indices.rows() <= FEW_CHECKED, None, checked)?;
         let x = Batch::new(height).sparse(sparse).map_err(raise)?;
         let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
         let (cells, labels) = (counts.rows(), self.labels(labels)?);

@@ -16,6 +16,10 @@ use crate::model::{learning, parse, told};
 use crate::table::Table;
 use crate::work;
 
+/// So many rows, which the engine takes as one part, with so many cells are read by the calling thread.
+const FEW_ROWS: usize = 2048;
+const FEW_CELLS: usize = 1 << 15;
+
 /// Additive statistics of a table, class by class.
 #[pyclass(module = "deciban._core")]
 #[derive(Clone)]
@@ -64,7 +68,8 @@ impl Statistics {
         let places = (0..schema.columns().len()).collect();
         let block = Block::new(places, schema.columns(), family(what)?);
         let pass = Summarise { blocks: vec![block], folds: 1, seed: 0 };
-        let statistics = work::run_few(py, table.rows(), n_jobs, |stop| {
+        let is_little = batch.rows() <= FEW_ROWS && batch.rows() * schema.columns().len() <= FEW_CELLS;
+        let statistics = work::run_little(py, is_little, n_jobs, |stop| {
             let engine = Memory::new(schema, batch)?.stopped_by(stop);
             deciban::learn::Statistics::collect(pass, &engine)
         })?;

@@ -148,18 +148,28 @@ fn look(py: Python<'_>, report: Option<&Py<PyAny>>, counted: Counted) -> PyResul
     Ok(())
 }
 
-/// As [`run`], but where there are at most [`FEW_ROWS`] rows on the calling thread: to hand them over takes longer than
-/// the work.
+/// As [`run`], but where there is little to do on the calling thread: to hand it over takes longer than to do it. Little
+/// work starts no parallel work of its own.
+pub fn run_little<T: Send>(
+    py: Python<'_>,
+    is_little: bool,
+    n_jobs: Option<isize>,
+    work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
+) -> PyResult<T> {
+    match is_little {
+        true => threads(n_jobs).and_then(|_| work(&AtomicBool::new(false)).map_err(raise)),
+        false => run(py, n_jobs, work),
+    }
+}
+
+/// As [`run_little`], where little is at most [`FEW_ROWS`] rows.
 pub fn run_few<T: Send>(
     py: Python<'_>,
     rows: usize,
     n_jobs: Option<isize>,
     work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
 ) -> PyResult<T> {
-    match rows <= FEW_ROWS {
-        true => threads(n_jobs).and_then(|_| work(&AtomicBool::new(false)).map_err(raise)),
-        false => run(py, n_jobs, work),
-    }
+    run_little(py, rows <= FEW_ROWS, n_jobs, work)
 }
 
 /// The number of threads, counted as scikit-learn does: −1 is all, −2 all but one. 0 is as many as there are cores,
