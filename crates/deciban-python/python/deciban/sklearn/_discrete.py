@@ -64,8 +64,8 @@ class Counted(Predictions):
         return validate_data(self, X, accept_sparse="csr", reset=False, ensure_all_finite=False)
 
     def _check_X_y(self, X, y, reset=True):
-        # Stored cells of a sparse matrix are checked while they are counted.
-        return validated(self, X, y, reset, accept_sparse="csr", ensure_all_finite=finiteness(X))
+        # Cells are checked while they are counted.
+        return validated(self, X, y, reset, accept_sparse="csr", ensure_all_finite=False)
 
     def _finish(self):
         self._update_feature_log_prob(self._check_alpha())
@@ -73,12 +73,13 @@ class Counted(Predictions):
         return self
 
     def _count_rows(self, X, codes, sample_weight):
-        X = known(X)
         try:
             self._count_known(X, codes, sample_weight)
         except ValueError:
             # What is no count is found while it is counted; scikit-learn says it in its own words.
-            assert_all_finite(X, input_name="X")
+            self._refuse(X)
+            if has_missing(X):
+                return self._count_rows(known(X), codes, sample_weight)
             check_non_negative(X, f"{type(self).__name__} (input X)")
             raise
 
@@ -100,11 +101,6 @@ class Counted(Predictions):
         tags.array_api_support = False
         tags.input_tags.allow_nan = True
         return tags
-
-
-def finiteness(X):
-    """What scikit-learn checks: cells of an array may be missing. Stored cells of a sparse matrix we check."""
-    return False if sp.issparse(X) else "allow-nan"
 
 
 def has_missing(X):
@@ -170,6 +166,8 @@ class BernoulliNB(Counted, peer.BernoulliNB):
         X, y = super()._check_X_y(X, y, reset)
         if sp.issparse(X):
             _arrays.check_finite(self, X)
+        else:
+            self._refuse(X)
         return X, y
 
     def _flags(self, X):
