@@ -14,7 +14,7 @@ use deciban::family::categorical::CategoricalDensity;
 use deciban::family::counts::Unseen;
 use deciban::family::gaussian::GaussianDensity;
 use deciban::family::{AnyDensity, Density};
-use deciban::numerics::{Matrix, Normalise, normalise, product};
+use deciban::numerics::{Matrix, Normalise, label_of_largest, normalise, product};
 use deciban::scoring::{Affine, Projection};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -77,6 +77,8 @@ struct Tiles {
     copy: Tile,
     /// Their scores, a column for each class.
     scores: Tile,
+    /// The largest score of each row.
+    most: Vec<f64>,
 }
 
 enum Kind {
@@ -197,7 +199,7 @@ impl Scorer {
         work: &Work<'_>,
         affine: Option<(Affine<'_>, Option<&[f64]>)>,
         rows: Range<usize>,
-        Tiles { copy, scores: out }: &mut Tiles,
+        Tiles { copy, scores: out, .. }: &mut Tiles,
     ) -> Result<bool> {
         let columns = || ((0..self.width).map(|j| format!("x{j}")).collect(), (0..self.width).collect());
         let (names, places): (&[String], &[usize]) = match work.is_sparse {
@@ -268,7 +270,7 @@ impl Scorer {
             if !self.scores(work, affine, rows, tiles)? {
                 sound.store(false, Ordering::Relaxed);
             }
-            write(&mut tiles.scores, work, out);
+            write(tiles, work, out);
             Ok(())
         };
         let is_dense = !matches!(self.kind, Kind::Density { .. }) && !work.is_sparse;
@@ -311,25 +313,15 @@ impl Scorer {
 }
 
 /// Scores to what is asked for, row after row.
-fn write<T: Number>(scores: &mut Tile, work: &Work<'_>, out: &mut [T]) {
+fn write<T: Number>(Tiles { scores, most, .. }: &mut Tiles, work: &Work<'_>, out: &mut [T]) {
     let (rows, classes) = (scores.rows(), scores.width());
     if let Output::Normalised(to) = work.output {
         normalise(scores, to);
     }
     match work.output {
         Output::Class => {
-            // Class after class, so that neighbours in memory are compared together.
-            let mut most = scores.column(0).to_vec();
-            out.fill(T::of_label(work.labels[0]));
-            for class in 1..classes {
-                let best = T::of_label(work.labels[class]);
-                for ((o, most), &s) in out.iter_mut().zip(&mut most).zip(scores.column(class)) {
-                    // As NumPy's `argmax`: the first of the largest, and NaN is larger than all.
-                    if s > *most || (s.is_nan() && !most.is_nan()) {
-                        (*o, *most) = (best, s);
-                    }
-                }
-            }
+            let labels: Vec<T> = work.labels.iter().map(|label| T::of_label(*label)).collect();
+            label_of_largest(scores, &labels, most, out);
         }
         Output::Decision if classes == 2 => {
             let scores = scores.column(0).iter().zip(scores.column(1));

@@ -130,6 +130,9 @@ pub struct Memory<'a> {
 /// Rows observed at once: enough to sort by class, few enough to stay in the cache.
 const CHUNK: usize = 8192;
 
+/// The columns that a row may have before it counts as more than one: few rows of many columns need threads, too.
+const CHUNK_WIDTH: usize = 64;
+
 impl<'a> Memory<'a> {
     /// An engine over the rows of `batch`.
     pub fn new(schema: Schema, batch: Batch<'a>) -> Result<Self> {
@@ -173,7 +176,8 @@ impl Engine for Memory<'_> {
             batch = batch.hashes(*column, hashes)?;
         }
         // A power of two: the cores end together.
-        let stripes = 1 << stripes(pass.statistic_size()).min(rows.div_ceil(CHUNK)).max(1).ilog2();
+        let cells = rows * self.batch.width().div_ceil(CHUNK_WIDTH);
+        let stripes = 1 << stripes(pass.statistic_size()).min(cells.div_ceil(CHUNK)).max(1).ilog2();
         let length = rows.div_ceil(stripes).max(1);
         let observe = |stripe: usize| -> Result<Box<dyn Accumulator + '_>> {
             let mut part = pass.accumulator();

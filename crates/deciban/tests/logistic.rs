@@ -263,6 +263,31 @@ fn a_hessian_of_some_rows_leads_to_the_same_optimum() {
     }
 }
 
+/// Columns that are sums of few: gradients alone would take hundreds of steps, and Newton's as many Hessians.
+#[test]
+fn many_correlated_columns_take_few_steps() {
+    let (rows, columns, sources) = (1500, 150, 12);
+    let mut random = Random::new(8);
+    let mixing: Vec<f64> = (0..columns * sources).map(|_| random.normal()).collect();
+    let (mut x, mut classes) = (Vec::new(), Vec::new());
+    for _ in 0..rows {
+        let source: Vec<f64> = (0..sources).map(|_| random.normal()).collect();
+        let mixed = mixing.chunks(sources).map(|m| m.iter().zip(&source).map(|(m, s)| m * s).sum::<f64>());
+        x.extend(mixed.map(|x| x + 0.1 * random.normal()));
+        classes.push(u32::from(source[0] + random.normal() > 0.0));
+    }
+    let names: Vec<String> = (0..columns).map(|j| format!("x{j}")).collect();
+    let schema = Schema::numbers(&names.iter().map(String::as_str).collect::<Vec<_>>(), "y", &["a", "b"]).unwrap();
+    let batch = Batch::new(rows).row_major(&x[..], columns).unwrap();
+    let engine = Memory::new(schema, batch.clone().classes(&classes).unwrap()).unwrap();
+    let fit = |solver| Logistic { solver, tolerance: 1e-9, ..Logistic::default() }.learn(&engine).unwrap();
+    let (auto, newton) = (fit(Solver::Auto), fit(Solver::Newton));
+    assert!(auto.fit().converged && auto.fit().iterations < 30, "{:?}", auto.fit());
+    assert_eq!((auto.fit().solver, auto.fit().path.len()), (Solver::Lbfgs, auto.fit().iterations + 1));
+    let (a, b) = (auto.evidence(&batch).unwrap(), newton.evidence(&batch).unwrap());
+    assert!(a.values().iter().zip(b.values()).all(|(x, y)| (x - y).abs() < 1e-5));
+}
+
 #[test]
 fn another_prior_moves_the_log_odds_by_its_change() {
     let table = drawn(500, 2, 1.0);

@@ -106,6 +106,14 @@ pub struct Solution {
     pub path: Vec<f64>,
 }
 
+impl Solution {
+    /// This one, found from where another ended.
+    pub fn after(self, first: Solution) -> Self {
+        let path = [&first.path[..], &self.path[1..]].concat();
+        Solution { iterations: first.iterations + self.iterations, path, ..self }
+    }
+}
+
 /// The largest component.
 pub fn norm(gradient: &[f64]) -> f64 {
     gradient.iter().fold(0.0, |m, g| g.abs().max(m))
@@ -315,6 +323,29 @@ pub fn lbfgs_remembering(
     start: Curvature,
     limits: Limits,
 ) -> Result<Solution> {
+    let renews = |taken: usize| match start {
+        Curvature::Exact => taken < 3 || taken % 16 == 15,
+        // What the steps have told is lost with a new metric, and is worth more than a diagonal.
+        Curvature::Diagonal => taken < 2,
+        Curvature::None | Curvature::Bound => false,
+    };
+    descend(memory, objective, theta, (start, &renews), limits)
+}
+
+/// L-BFGS from a point near the minimum, where the Hessian hardly changes any more: it is taken once, and again
+/// where that was not near enough.
+pub fn lbfgs_near(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
+    descend(50, objective, theta, (Curvature::Exact, &|taken| taken % 16 == 15), limits)
+}
+
+/// L-BFGS from a metric, which is renewed by the step after as many as `renews` says.
+fn descend(
+    memory: usize,
+    objective: &impl Objective,
+    theta: Vec<f64>,
+    (start, renews): (Curvature, &dyn Fn(usize) -> bool),
+    limits: Limits,
+) -> Result<Solution> {
     let mut walk = Walk::start(objective, theta, start, limits)?;
     let mut metric = Metric::of(&walk.point);
     let mut pairs: std::collections::VecDeque<(Vec<f64>, Vec<f64>, f64)> = Default::default();
@@ -340,13 +371,7 @@ pub fn lbfgs_remembering(
         let step =
             if pairs.is_empty() && matches!(metric, Metric::None) { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
         let (theta, gradient) = (walk.theta.clone(), walk.point.gradient.clone());
-        let taken = walk.path.len() - 1;
-        let renew = match start {
-            Curvature::Exact => taken < 3 || taken % 16 == 15,
-            // What the steps have told is lost with a new metric, and is worth more than a diagonal.
-            Curvature::Diagonal => taken < 2,
-            Curvature::None | Curvature::Bound => false,
-        };
+        let renew = renews(walk.path.len() - 1);
         if !walk.step(&direction, step, if renew { start } else { Curvature::None })? {
             if pairs.is_empty() {
                 break;
@@ -427,6 +452,7 @@ mod tests {
             lbfgs(&Bowl, start.clone(), Curvature::Diagonal, limits).unwrap(),
             lbfgs(&Bowl, start.clone(), Curvature::Bound, limits).unwrap(),
             lbfgs(&Bowl, start.clone(), Curvature::Exact, limits).unwrap(),
+            lbfgs_near(&Bowl, start.clone(), limits).unwrap(),
             gradient(&Bowl, start, limits).unwrap(),
         ];
         for b in others {

@@ -41,6 +41,34 @@ pub fn normalise(scores: &mut Tile, to: Normalise) {
     });
 }
 
+/// Writes for each row of a tile, which has a column for each class, the label of the class with the largest score. As
+/// NumPy's `argmax` has it, this is the first of equal ones, and NaN is larger than all. `most` is a place for the
+/// largest scores, which may be kept from call to call.
+///
+/// ```
+/// use deciban::data::Tile;
+/// use deciban::numerics::label_of_largest;
+/// let (mut tile, mut labels) = (Tile::default(), [0; 2]);
+/// tile.resize(2, 3);
+/// tile.data_mut().copy_from_slice(&[1.0, 5.0, 2.0, 5.0, 2.0, 4.0]);
+/// label_of_largest(&tile, &[10, 20, 30], &mut Vec::new(), &mut labels);
+/// assert_eq!(labels, [20, 10]);
+/// ```
+pub fn label_of_largest<L: Copy>(scores: &Tile, labels: &[L], most: &mut Vec<f64>, out: &mut [L]) {
+    let Some((&first, others)) = labels.split_first() else { return };
+    out.fill(first);
+    most.clear();
+    most.extend_from_slice(scores.column(0));
+    vectorised!(for (class, &label) in others.iter().enumerate() {
+        for ((o, most), &s) in out.iter_mut().zip(&mut *most).zip(scores.column(class + 1)) {
+            // Where either is NaN, the comparison is false.
+            let is_larger = !(s <= *most) & !most.is_nan();
+            *o = if is_larger { label } else { *o };
+            *most = if is_larger { s } else { *most };
+        }
+    });
+}
+
 /// So many rows at a time: their maxima and sums stay in the first-level cache.
 const ROWS: usize = 256;
 
@@ -140,6 +168,25 @@ mod tests {
                         assert!((p - expected.exp()).abs() < 1e-14, "{row:?}: {p} {expected}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_score_has_the_label_that_argmax_finds() {
+        let odd = [f64::NEG_INFINITY, 0.0, -0.0, 1.0, f64::INFINITY, f64::NAN];
+        let (rows, mut random) = (67, Random::new(3));
+        for classes in 1..6 {
+            let mut tile = Tile::default();
+            tile.resize(rows, classes);
+            tile.data_mut().iter_mut().for_each(|s| *s = odd[random.below(odd.len() as u64) as usize]);
+            let (labels, mut found) = (Vec::from_iter(0..classes), vec![classes; rows]);
+            label_of_largest(&tile, &labels, &mut Vec::new(), &mut found);
+            for (i, &found) in found.iter().enumerate() {
+                let row: Vec<f64> = (0..classes).map(|k| tile.column(k)[i]).collect();
+                let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let expected = row.iter().position(|s| s.is_nan()).or(row.iter().position(|s| *s == largest));
+                assert_eq!(Some(found), expected, "{row:?}");
             }
         }
     }

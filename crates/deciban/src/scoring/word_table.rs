@@ -62,8 +62,7 @@ impl WordTable<'_> {
         let mut sound = true;
         texts.0.for_each_row(texts.1, |i, words, counts| {
             let (total, sums, highest) = sum_row(by_word, unknown, words, counts, &f);
-            // The bits of numbers from 0 on ascend to those of ∞.
-            sound &= highest < f64::INFINITY.to_bits() || are_counts(counts, &f);
+            sound &= are_counts(highest, counts, &f);
             finish(i, total, &sums);
         });
         sound
@@ -78,14 +77,14 @@ impl WordTable<'_> {
     ) -> bool {
         let mut sound = true;
         texts.0.for_each_row(texts.1, |i, words, counts| {
-            sound &= are_counts(counts, &f);
-            let (total, sums) = vectorised!(self.sum_padded::<N>(words, counts, &f));
+            let (total, sums, highest) = vectorised!(self.sum_padded::<N>(words, counts, &f));
+            sound &= are_counts(highest, counts, &f);
             finish(i, total, &sums.as_flattened()[..self.classes]);
         });
         sound
     }
 
-    /// Σ_j f(x_j) and Σ_j f(x_j) t_j of one row. What stands behind the values of a word, those of the next, is
+    /// Σ_j f(x_j), Σ_j f(x_j) t_j and the highest bits of f(x_j) of one row. What stands behind the values of a word, those of the next, is
     /// summed as well and means nothing.
     #[inline(always)]
     fn sum_padded<const N: usize>(
@@ -93,10 +92,11 @@ impl WordTable<'_> {
         words: &[u32],
         counts: &[f64],
         f: &impl Fn(f64) -> f64,
-    ) -> (f64, [[f64; LANES]; N]) {
-        let (mut total, mut sums) = (0.0, [[0.0; LANES]; N]);
+    ) -> (f64, [[f64; LANES]; N], u64) {
+        let (mut total, mut sums, mut highest) = (0.0, [[0.0; LANES]; N], 0);
         for (&word, &count) in words.iter().zip(counts) {
             let (x, start) = (f(count), word as usize * self.classes);
+            highest = x.to_bits().max(highest);
             if x == 0.0 {
                 continue;
             }
@@ -119,33 +119,36 @@ impl WordTable<'_> {
                 }
             }
         }
-        (total, sums)
+        (total, sums, highest)
     }
 
     fn any(&self, texts: Texts<'_>, f: impl Fn(f64) -> f64, mut finish: impl FnMut(usize, f64, &[f64])) -> bool {
         let classes = self.classes;
         let (mut sums, mut sound) = (vec![0.0; classes], true);
         texts.0.for_each_row(texts.1, |i, words, counts| {
-            sound &= are_counts(counts, &f);
-            let mut total = 0.0;
+            let (mut total, mut highest) = (0.0, 0);
             sums.fill(0.0);
             for (&word, &count) in words.iter().zip(counts) {
                 let (x, start) = (f(count), word as usize * classes);
+                highest = x.to_bits().max(highest);
                 let known = self.values.get(start..start + classes);
                 if let (true, Some(values)) = (x != 0.0, known.or(self.unknown)) {
                     total += x;
                     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += x * value);
                 }
             }
+            sound &= are_counts(highest, counts, &f);
             finish(i, total, &sums);
         });
         sound
     }
 }
 
-fn are_counts(counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
-    // Without an early end, so that it runs in lanes.
-    counts.iter().map(|x| f(*x)).fold(true, |all, x| all & (0.0..f64::INFINITY).contains(&x))
+/// Whether the f(x_j) of a row, whose highest bits are known, are finite and at least 0. The bits of numbers from 0 on
+/// ascend to those of ∞; those of −0 are higher than all of these, so that a look at each decides.
+#[inline(always)]
+fn are_counts(highest: u64, counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
+    highest < f64::INFINITY.to_bits() || counts.iter().all(|x| (0.0..f64::INFINITY).contains(&f(*x)))
 }
 
 /// Σ_j f(x_j), Σ_j f(x_j) t_j and the highest bits of f(x_j) of one row. A function of its own: its sums

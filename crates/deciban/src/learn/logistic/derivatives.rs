@@ -7,6 +7,7 @@
 //! (Böhning 1992): ½ XᵀX is one block that serves all classes. The exact Hessian has a block
 //! Xᵀ diag(pₐ([a=b] − p_b)) X for every two classes. A Hessian that only points the way may be that of
 //! every so many tiles of rows ([`Differentiate::every`]): in its place, weight/curved times it is used.
+//! Likewise for the value and the gradient, where the pass is to look at these tiles alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::minimise::Curvature;
-use crate::numerics::{Matrix, add_gram, dot, lanes, vectorised};
+use crate::numerics::{Matrix, dot, lanes, vectorised};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -36,6 +37,8 @@ pub struct Differentiate {
     pub curvature: Curvature,
     /// The Hessian is that of every so many tiles of rows; 1 is all of them.
     pub every: usize,
+    /// Whether the value and the gradient are those of the same tiles; otherwise they are those of all rows.
+    pub is_sample: bool,
 }
 
 /// How many scores a row has.
@@ -49,23 +52,24 @@ struct Shape {
     link: Link,
     curvature: Curvature,
     every: usize,
+    is_sample: bool,
 }
 
 impl Stored for Differentiate {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let Differentiate { classes, link, curvature, every, .. } = *self;
-        let shape = Shape { classes, link, curvature, every };
+        let Differentiate { classes, link, curvature, every, is_sample, .. } = *self;
+        let shape = Shape { classes, link, curvature, every, is_sample };
         archive.put_json(name, &shape)?;
         self.features.store_unnamed(archive, &format!("{name}.features"))?;
         archive.put(&format!("{name}.theta"), &[self.theta.len()], &self.theta)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let Shape { classes, link, curvature, every } = archive.json(name)?;
+        let Shape { classes, link, curvature, every, is_sample } = archive.json(name)?;
         let features = Features::load_unnamed(archive, &format!("{name}.features"))?;
         let length = (features.len() + 1) * outputs(classes);
         let theta = archive.finite(&format!("{name}.theta"), &[length])?.to_vec();
-        Ok(Differentiate { features, classes, link, theta, curvature, every })
+        Ok(Differentiate { features, classes, link, theta, curvature, every, is_sample })
     }
 }
 
@@ -84,6 +88,17 @@ pub struct Derivatives {
     pub hessian: Matrix,
     /// The least margin of a row: z of its class less the best other; positive if all are right.
     pub margin: f64,
+}
+
+impl Derivatives {
+    /// Makes sums over some of the rows stand for those over rows of this weight.
+    pub fn scale_to(&mut self, weight: f64) {
+        let share = |seen: f64| if seen > 0.0 { weight / seen } else { 1.0 };
+        let (of_seen, of_curved) = (share(self.weight), share(self.curved));
+        self.loss *= of_seen;
+        self.gradient.iter_mut().for_each(|g| *g *= of_seen);
+        self.hessian.data_mut().iter_mut().for_each(|h| *h *= of_curved);
+    }
 }
 
 impl Statistic for Derivatives {
@@ -131,6 +146,11 @@ impl Differentiate {
         }
     }
 
+    /// Whether the tile is one of those that make the Hessian.
+    fn is_drawn(&self, tile: usize) -> bool {
+        tile.is_multiple_of(self.every.max(1))
+    }
+
     /// Reads a batch in tiles: calls `body` with the number of the tile, its rows, their scores, labels
     /// and weights; a row without a label has the weight 0.
     fn tiles(
@@ -140,10 +160,15 @@ impl Differentiate {
     ) -> Result<()> {
         let labels = batch.labels_to_learn()?;
         let outputs = outputs(self.classes);
-        let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(128, 1024);
+        // Products of pairs of columns need tall tiles; others one that stays in the cache.
+        let least = if matches!(self.curvature, Curvature::None | Curvature::Diagonal) { 16 } else { 128 };
+        let tall = ((128 << 10) / (8 * self.features.numbers().max(1))).clamp(least, 1024);
         let in_place = self.features.in_place(batch, outputs);
         let (mut copied, mut z, mut weights) = (Rowset::default(), Tile::default(), Vec::new());
         for (number, start) in (0..batch.rows()).step_by(tall).enumerate() {
+            if self.is_sample && !self.is_drawn(number) {
+                continue;
+            }
             let range = start..batch.rows().min(start + tall);
             let whole = in_place.as_ref().map(|rows| rows.part(range.clone())).filter(|rows| {
                 rows.scores(&self.theta, outputs, &mut z);
@@ -197,7 +222,7 @@ impl Pass for Differentiate {
         let mut pairs = Pairs::new(if self.curvature == Curvature::Exact { outputs } else { 0 }, features + 1);
         self.tiles(batch, |number, rows, z, labels, weights| {
             let weight = weights.iter().sum::<f64>();
-            let curved = self.curvature != Curvature::None && number % self.every.max(1) == 0;
+            let curved = self.curvature != Curvature::None && self.is_drawn(number);
             curvature.resize(labels.len(), 0.0);
             let (loss, margin) = match outputs {
                 1 => self.link.residuals(z.data_mut(), labels, weights, &mut curvature),
@@ -229,8 +254,7 @@ impl Pass for Differentiate {
                         curvature.iter_mut().zip(weights).for_each(|(c, w)| *c = 0.5 * w);
                     }
                     curvature.iter_mut().for_each(|c| *c = c.max(0.0).sqrt());
-                    rows.dense(features, &curvature, &mut dense);
-                    add_gram(&mut sums.hessian, &dense);
+                    rows.add_gram(&curvature, &mut dense, &mut sums.hessian);
                 }
             }
             if outputs > 1 {
@@ -330,8 +354,7 @@ impl Pairs {
         for ((a, b), gram) in self.pairs().zip(&mut self.grams) {
             let cells = p.column(a).iter().zip(p.column(b)).zip(weights);
             scale.iter_mut().zip(cells).for_each(|(s, ((pa, pb), w))| *s = (w * pa * pb).sqrt());
-            rows.dense(gram.rows() - 1, &scale, dense);
-            add_gram(gram, dense);
+            rows.add_gram(&scale, dense, gram);
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::rowset::{Design, add_intercepts};
 use crate::data::{Rows, Sparse, Tile};
-use crate::numerics::{RowMajor, all_finite};
+use crate::numerics::{Matrix, RowMajor, add_gram, add_row_gram, all_finite, vectorised};
 use crate::scoring::WordTable;
 
 /// Some rows of a batch.
@@ -81,12 +81,10 @@ impl Design for InPlace<'_> {
 
     fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]) {
         match self {
-            InPlace::Numbers { scale, .. } => {
-                let mut dense = Tile::default();
-                self.dense(scale.len(), &vec![1.0; self.rows()], &mut dense);
-                for (j, sum) in diagonal.iter_mut().take(scale.len()).enumerate() {
-                    *sum += dense.column(j).iter().zip(c.column(0)).map(|(x, c)| x * x * c).sum::<f64>();
-                }
+            InPlace::Numbers { x, centre, scale } => {
+                let (nothing, mut sums) = (vec![0.0; scale.len()], vec![0.0; scale.len()]);
+                x.add_weighted_squares(centre, &nothing, c.column(0), &mut sums);
+                diagonal.iter_mut().zip(sums.iter().zip(*scale)).for_each(|(d, (sum, s))| *d += s * s * sum);
                 add_intercepts(c, diagonal);
             }
             InPlace::Text { .. } => self.add_words(c, diagonal, |x| x * x),
@@ -112,6 +110,23 @@ impl Design for InPlace<'_> {
             }
         }
         out.column_mut(features).copy_from_slice(by);
+    }
+
+    fn add_gram(&self, by: &[f64], copy: &mut Tile, gram: &mut Matrix) {
+        let InPlace::Numbers { x, centre, scale } = self else {
+            self.dense(gram.columns() - 1, by, copy);
+            return add_gram(gram, copy);
+        };
+        // Rows stay rows: a column of the tile is one.
+        copy.resize(scale.len() + 1, self.rows());
+        vectorised!(for (i, by) in by.iter().enumerate() {
+            let (one, cells) = copy.column_mut(i).split_last_mut().expect("the intercept has a cell");
+            *one = *by;
+            for (((o, x), c), s) in cells.iter_mut().zip(x.row(i)).zip(*centre).zip(*scale) {
+                *o = by * s * (x - c);
+            }
+        });
+        add_row_gram(gram, copy.data());
     }
 }
 

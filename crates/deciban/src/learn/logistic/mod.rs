@@ -82,7 +82,16 @@ impl Default for Logistic {
 }
 
 /// More features than this get no block XᵀX: the triangle and its factor would outgrow the passes.
-const MOST_DENSE: usize = 600;
+const MOST_DENSE: usize = 2000;
+
+/// For so many features, a step by gradients alone is tried before XᵀX is made.
+const STEPS: usize = 64;
+
+/// Rows times squared weights of a Hessian that takes hardly longer than a gradient.
+const CHEAP: f64 = 2e7;
+
+/// The largest component of the gradient, per unit of weight, at which some of the rows have told what they can.
+const NEAR: f64 = 1e-3;
 
 /// More weights than this get no Hessian.
 const MOST_EXACT: usize = 1200;
@@ -144,23 +153,41 @@ impl Logistic {
     fn solve(&self, objective: &mut Penalised<'_>, start: &Start, theta: Vec<f64>) -> Result<Solution> {
         let outputs = outputs(objective.classes);
         let n = objective.features.len() + 1;
-        let weight: f64 = start.weights.iter().sum();
+        let weight = objective.weight;
         let limits = Limits { gradient: self.tolerance * weight, iterations: self.iterations };
         let exact = theta.len() <= MOST_EXACT;
-        let every = sampling(start.rows, theta.len());
+        let every = sampling(start.rows, 20 * theta.len());
+        let is_cheap = start.rows * (theta.len() * theta.len()) as f64 <= CHEAP;
+        let is_bounded = outputs > 1 || self.link == Link::Logit;
         match self.solver {
             Solver::Newton if exact => minimise::newton(objective, theta, limits),
             Solver::Newton => minimise::newton_cg(objective, theta, limits),
-            Solver::Auto if exact && every == 1 => minimise::newton(objective, theta, limits),
-            // Of many rows some tell the Hessian well enough, and the gradients correct it.
-            Solver::Auto if exact => {
-                objective.every = every;
-                minimise::lbfgs(objective, theta, Curvature::Exact, limits)
+            // Some of many rows tell well enough where the optimum is, and the Hessian there: few steps of all rows
+            // correct that.
+            Solver::Auto if exact && every > 1 => {
+                (objective.every, objective.is_sample) = (every, true);
+                let near = minimise::newton(
+                    objective,
+                    theta,
+                    Limits { gradient: NEAR.max(self.tolerance) * weight, ..limits },
+                )?;
+                objective.is_sample = false;
+                minimise::lbfgs_near(objective, near.theta, limits)
             }
-            Solver::Auto | Solver::Lbfgs => {
-                let bounded = n <= MOST_DENSE && (outputs > 1 || self.link == Link::Logit);
-                minimise::lbfgs(objective, theta, if bounded { Curvature::Bound } else { Curvature::Diagonal }, limits)
+            Solver::Auto if exact && (is_cheap || !is_bounded) => minimise::newton(objective, theta, limits),
+            Solver::Auto | Solver::Lbfgs if is_bounded && n <= MOST_DENSE => {
+                // The products of all pairs of columns take as long as many gradients: where few steps do without
+                // them, they are not needed.
+                let first = Limits { iterations: limits.iterations.min(n / STEPS), ..limits };
+                let near = minimise::lbfgs(objective, theta, Curvature::Diagonal, first)?;
+                if near.converged || near.iterations == limits.iterations {
+                    return Ok(near);
+                }
+                objective.every = sampling(start.rows, 8 * n);
+                let rest = Limits { iterations: limits.iterations - near.iterations, ..limits };
+                Ok(minimise::lbfgs(objective, near.theta.clone(), Curvature::Bound, rest)?.after(near))
             }
+            Solver::Auto | Solver::Lbfgs => minimise::lbfgs(objective, theta, Curvature::Diagonal, limits),
             Solver::Gradient => minimise::gradient(objective, theta, limits),
             Solver::Sgd => {
                 let Penalised { engine, features, classes, link, decay, .. } = *objective;
@@ -198,11 +225,9 @@ pub(super) fn most_frequent(features: &Features, levels: &[Vec<f64>]) -> Vec<usi
     features.categories().zip(levels).map(most).collect()
 }
 
-/// Every how many tiles of rows make the Hessian of `weights` weights: 20 rows for each, and no fewer
-/// than 16384.
-fn sampling(rows: f64, weights: usize) -> usize {
-    let enough = (20 * weights).max(16384) as f64;
-    (rows / enough).clamp(1.0, 16.0) as usize
+/// Every how many tiles of rows make `enough` of them, which are no fewer than 16384.
+fn sampling(rows: f64, enough: usize) -> usize {
+    (rows / enough.max(16384) as f64).max(1.0) as usize
 }
 
 impl Logistic {
@@ -253,7 +278,9 @@ impl Logistic {
         let classes = start.schema.classes().len();
         let (link, decay) = (self.link, self.weight_decay);
         let intercept = self.intercept;
-        let mut objective = Penalised { engine, features, classes, link, decay, intercept, every: 1 };
+        let weight = start.weights.iter().sum();
+        let mut objective =
+            Penalised { engine, features, classes, link, decay, weight, intercept, every: 1, is_sample: false };
         let solution = self.solve(&mut objective, start, theta)?;
         objective.every = 1;
         let mut fit = Fit::new(self, &solution, &start.weights);
@@ -326,16 +353,21 @@ struct Penalised<'a> {
     classes: usize,
     link: Link,
     decay: f64,
+    /// The weight of all rows.
+    weight: f64,
     /// Whether the intercepts, the last weights, are free; else they stay where they are, at 0.
     intercept: bool,
     /// Every how many tiles of rows make the Hessian.
     every: usize,
+    /// Whether the same tiles make the value and the gradient.
+    is_sample: bool,
 }
 
 impl Penalised<'_> {
     fn pass(&self, theta: &[f64], curvature: Curvature) -> Differentiate {
-        let (classes, link, every) = (self.classes, self.link, self.every);
-        Differentiate { features: self.features.clone(), classes, link, theta: theta.to_vec(), curvature, every }
+        let (features, theta) = (self.features.clone(), theta.to_vec());
+        let &Penalised { classes, link, every, is_sample, .. } = self;
+        Differentiate { features, classes, link, theta, curvature, every, is_sample }
     }
 
     fn derivatives(&self, theta: &[f64], curvature: Curvature) -> Result<derivatives::Derivatives> {
@@ -346,14 +378,13 @@ impl Penalised<'_> {
 impl Objective for Penalised<'_> {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
         let mut sums = self.derivatives(theta, curvature)?;
+        if self.every > 1 {
+            sums.scale_to(self.weight);
+        }
         let penalised = self.features.len() * outputs(self.classes);
         for (g, w) in sums.gradient[..penalised].iter_mut().zip(theta) {
             *g += self.decay * w;
             sums.loss += 0.5 * self.decay * w * w;
-        }
-        if self.every > 1 && sums.curved > 0.0 {
-            let share = sums.weight / sums.curved;
-            sums.hessian.data_mut().iter_mut().for_each(|h| *h *= share);
         }
         let inner = match curvature {
             Curvature::None => 0,

@@ -1,7 +1,7 @@
 //! Rows as features, and the products of linear models with them.
 
 use crate::data::Tile;
-use crate::numerics::{Matrix, tile_product, tile_transpose_product};
+use crate::numerics::{Matrix, add_gram, tile_product, tile_transpose_product};
 
 /// Rows as features, for the passes of linear models: X, with the intercept's ones as its last column.
 /// Weights, gradients and diagonals hold a value per output for each feature, the intercept last.
@@ -16,6 +16,11 @@ pub trait Design {
     fn add_diagonal(&self, c: &Tile, diagonal: &mut [f64]);
     /// X as one dense tile, row `i` multiplied by `by[i]`.
     fn dense(&self, features: usize, by: &[f64], out: &mut Tile);
+    /// Adds the lower triangle of Xᵀ diag(by²) X; `copy` is a place for a copy of X.
+    fn add_gram(&self, by: &[f64], copy: &mut Tile, gram: &mut Matrix) {
+        self.dense(gram.columns() - 1, by, copy);
+        add_gram(gram, copy);
+    }
 }
 
 /// Adds what the intercept's ones contribute to Xᵀr, at the end of `sums`.
