@@ -61,8 +61,7 @@ pub fn label_of_largest<L: Copy>(scores: &Tile, labels: &[L], most: &mut Vec<f64
     most.extend_from_slice(scores.column(0));
     vectorised!(for (class, &label) in others.iter().enumerate() {
         for ((o, most), &s) in out.iter_mut().zip(&mut *most).zip(scores.column(class + 1)) {
-            // Where either is NaN, the comparison is false.
-            let is_larger = !(s <= *most) & !most.is_nan();
+            let is_larger = (s > *most) | (s.is_nan() & !most.is_nan());
             *o = if is_larger { label } else { *o };
             *most = if is_larger { s } else { *most };
         }

@@ -306,6 +306,7 @@ fn sums(x: &[f64], weights: &[f64]) -> [f64; 2] {
     [counts.iter().sum(), rows.iter().sum()]
 }
 
+#[inline(always)]
 fn is_count(count: f64) -> bool {
     (0.0..f64::INFINITY).contains(&count)
 }
@@ -313,12 +314,14 @@ fn is_count(count: f64) -> bool {
 /// The counts of a part; missing ones are NaN, others at least 0.
 fn read_counts(part: &Cells<'_>, names: &[String], tile: &mut Tile) -> Result<()> {
     part.read_numbers(tile)?;
-    for j in 0..tile.width() {
-        if let Some(i) = tile.column(j).iter().position(|x| !is_count(*x) && !x.is_nan()) {
-            return Err(no_count(&names[j], part.row_number(i), tile.column(j)[i]));
-        }
+    // Without an early end, so that it runs in lanes; one that is wrong is looked for afterwards.
+    let is_possible = |x: f64| x.is_nan() | is_count(x);
+    if vectorised!(tile.data().iter().fold(true, |all, x| all & is_possible(*x))) {
+        return Ok(());
     }
-    Ok(())
+    let wrong = (0..tile.width()).find_map(|j| Some((j, tile.column(j).iter().position(|x| !is_possible(*x))?)));
+    let (j, i) = wrong.expect("one of them is wrong");
+    Err(no_count(&names[j], part.row_number(i), tile.column(j)[i]))
 }
 
 /// Divides each row of a tile by its sum; rows without counts stay.

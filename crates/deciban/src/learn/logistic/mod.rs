@@ -84,6 +84,9 @@ impl Default for Logistic {
 /// More features than this get no block XᵀX: the triangle and its factor would outgrow the passes.
 const MOST_DENSE: usize = 2000;
 
+/// The same where most features are levels or words, whose gradients cost next to nothing.
+const MOST_SPARSE: usize = 600;
+
 /// For so many features, a step by gradients alone is tried before XᵀX is made.
 const STEPS: usize = 64;
 
@@ -159,6 +162,7 @@ impl Logistic {
         let every = sampling(start.rows, 20 * theta.len());
         let is_cheap = start.rows * (theta.len() * theta.len()) as f64 <= CHEAP;
         let is_bounded = outputs > 1 || self.link == Link::Logit;
+        let most = if 2 * objective.features.numbers() >= n { MOST_DENSE } else { MOST_SPARSE };
         match self.solver {
             Solver::Newton if exact => minimise::newton(objective, theta, limits),
             Solver::Newton => minimise::newton_cg(objective, theta, limits),
@@ -175,7 +179,7 @@ impl Logistic {
                 minimise::lbfgs_near(objective, near.theta, limits)
             }
             Solver::Auto if exact && (is_cheap || !is_bounded) => minimise::newton(objective, theta, limits),
-            Solver::Auto | Solver::Lbfgs if is_bounded && n <= MOST_DENSE => {
+            Solver::Auto | Solver::Lbfgs if is_bounded && n <= most => {
                 // The products of all pairs of columns take as long as many gradients: where few steps do without
                 // them, they are not needed.
                 let first = Limits { iterations: limits.iterations.min(n / STEPS), ..limits };
