@@ -5,7 +5,7 @@ use faer::linalg::triangular_solve;
 use faer::prelude::Solve;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
-use super::{Tile, upper_halves_cleared};
+use super::{Tile, upper_halves_cleared, vectorised};
 
 /// A dense matrix, column after column.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -148,8 +148,18 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
 
 /// Σ aᵢbᵢ, in eight sums that do not wait for each other.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    // Short ones are not worth the question which instructions there are.
+    const SHORT: usize = 64;
     let length = a.len().min(b.len());
-    let ((a, last_a), (b, last_b)) = (a[..length].as_chunks::<8>(), b[..length].as_chunks::<8>());
+    match length < SHORT {
+        true => dot_in_lanes(&a[..length], &b[..length]),
+        false => vectorised!(dot_in_lanes(&a[..length], &b[..length])),
+    }
+}
+
+#[inline(always)]
+fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, last_a), (b, last_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
     for (a, b) in a.iter().zip(b) {
         for k in 0..8 {

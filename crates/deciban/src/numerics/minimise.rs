@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Matrix, cholesky, dot, solve_lower};
+use super::{Matrix, cholesky, dot, solve_lower, vectorised};
 use crate::error::Result;
 
 /// How the optimum is found; all lead to the same one.
@@ -121,6 +121,11 @@ pub fn norm(gradient: &[f64]) -> f64 {
 
 fn along(theta: &[f64], step: f64, direction: &[f64]) -> Vec<f64> {
     theta.iter().zip(direction).map(|(x, d)| x + step * d).collect()
+}
+
+/// The same in place.
+fn add_along(theta: &mut [f64], step: f64, direction: &[f64]) {
+    vectorised!(theta.iter_mut().zip(direction).for_each(|(x, d)| *x += step * d));
 }
 
 /// The factor of H, with as much of its trace on the diagonal as it takes: dependent columns leave
@@ -354,7 +359,7 @@ fn descend(
         let mut alphas = Vec::new();
         for (s, y, rho) in pairs.iter().rev() {
             let alpha = rho * dot(s, &q);
-            q = along(&q, -alpha, y);
+            add_along(&mut q, -alpha, y);
             alphas.push(alpha);
         }
         let mut r = metric.apply(&q);
@@ -364,7 +369,7 @@ fn descend(
         }
         for ((s, y, rho), alpha) in pairs.iter().zip(alphas.iter().rev()) {
             let beta = rho * dot(y, &r);
-            r = along(&r, alpha - beta, s);
+            add_along(&mut r, alpha - beta, s);
         }
         let direction: Vec<f64> = r.iter().map(|x| -x).collect();
         // Without a metric nothing is known of the scale before the first step.

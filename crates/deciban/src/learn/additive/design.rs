@@ -11,10 +11,12 @@
 //! ½ F Σ θ² over those of pairs. As it is on steps, neighbouring bins are drawn together, and a column without effect is flat.
 //!
 //! The optimiser sees neither: it sees φ = Lᵀθ, where LLᵀ is the block of the Hessian that belongs to a term. In φ
-//! neither the scale of a term nor the correlation of its own steps costs iterations.
+//! neither the scale of a term nor the correlation of its own steps costs iterations. Where this is not enough, as
+//! where two columns say the same, LLᵀ is the block of all columns together (`bends.rs`).
 
 use super::coding::{Codes, Coding};
 use super::terms::{Term, places};
+use crate::numerics::{Matrix, cholesky, dot};
 
 /// Terms, and how their weights become tables.
 #[derive(Clone, Debug)]
@@ -122,6 +124,55 @@ impl Design {
         pulled
     }
 
+    /// How many terms are columns: they come first.
+    pub fn columns(&self) -> usize {
+        self.terms.iter().take_while(|term| matches!(term, Term::Column(_))).count()
+    }
+
+    /// Where the cells of each column begin, and behind them the place of the intercept.
+    pub fn column_cells(&self) -> &[usize] {
+        &self.cells[..=self.columns()]
+    }
+
+    /// The Hessian by the weights of the columns and the intercept, of one that is symmetric by their cells and the
+    /// intercept, row after row.
+    fn pull_columns(&self, by_cells: &[f64]) -> Vec<f64> {
+        let columns = self.columns();
+        let mut design = Design {
+            terms: self.terms[..columns].to_vec(),
+            steps: self.steps[..columns].to_vec(),
+            cells: self.cells[..=columns].to_vec(),
+            weights: self.weights[..=columns].to_vec(),
+            coding: self.coding.clone(),
+            outputs: self.cells[columns] + 1,
+        };
+        let half = design.pull(by_cells);
+        let (rows, length) = (design.weights[columns] + 1, design.outputs);
+        design.outputs = rows;
+        design.pull(&(0..length * rows).map(|i| half[i % rows * length + i / rows]).collect::<Vec<_>>())
+    }
+
+    /// The metric in which all columns and the intercept of an output have one block, which is given by their cells for
+    /// each output. Nothing if rounding has left a block that has no factor.
+    pub fn joint_metric(&self, bends: &[Vec<f64>], diagonal: &[f64], penalties: &[f64]) -> Option<Metric> {
+        let k = self.outputs;
+        let weights = self.weights[self.columns()];
+        let block = |(o, by_cells): (usize, &Vec<f64>)| {
+            let places: Vec<usize> = (0..weights).map(|w| w * k + o).chain([self.len() - k + o]).collect();
+            let h = self.pull_columns(by_cells);
+            let n = places.len();
+            let ridged = Matrix::from_fn(n, n, |i, j| h[i * n + j] + if i == j { penalties[places[i]] } else { 0.0 });
+            let l = cholesky(&ridged)?;
+            Some(Block { places, lower: (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| l[at]).collect() })
+        };
+        let blocks = bends.iter().enumerate().map(block).collect::<Option<Vec<Block>>>()?;
+        let mut metric = self.metric(diagonal, penalties);
+        metric.scale[..weights * k].fill(1.0);
+        let intercepts = metric.scale.len() - k;
+        metric.scale[intercepts..].fill(1.0);
+        Some(Metric { blocks, ..metric })
+    }
+
     /// The metric at the Hessian's diagonal by the tables' cells, and the weights' penalties.
     pub fn metric(&self, diagonal: &[f64], penalties: &[f64]) -> Metric {
         let k = self.outputs;
@@ -146,14 +197,14 @@ impl Design {
                     let ridge = if i == j { penalties[start + i * k + o] } else { 0.0 };
                     h(i + 1) - si * h(j + 1) - sj * h(i + 1) + si * sj * h(0) + ridge
                 };
-                blocks.push(Block { start: start + o, lower: factor(n, cell) });
+                blocks.push(Block { places: (0..n).map(|i| start + o + i * k).collect(), lower: factor(n, cell) });
             }
             scale.resize(start + n * k, 1.0);
             scale.extend(missing.iter().enumerate().map(|(i, &h)| ridge(n * k + i, h)));
         }
         let intercepts = &diagonal[self.table_len() - k..];
         scale.extend(intercepts.iter().map(|h| h.max(1e-9).sqrt()));
-        Metric { outputs: k, scale, blocks }
+        Metric { scale, blocks }
     }
 }
 
@@ -171,12 +222,15 @@ fn sums_above(cells: &[f64], k: usize) -> Vec<f64> {
     sums
 }
 
-/// L of the steps of one output, row after row.
+/// L of some weights of one output, row after row.
 #[derive(Clone, Debug)]
 struct Block {
-    start: usize,
+    places: Vec<usize>,
     lower: Vec<f64>,
 }
+
+/// Longer rows of L are multiplied in lanes.
+const LONG: usize = 256;
 
 /// The factor L of a symmetric matrix of which `cell(i, j)` with j ≤ i is asked. Rounding may leave a pivot
 /// that is not positive; it is taken for a small one, as a metric need not be exact.
@@ -199,7 +253,6 @@ fn factor(n: usize, cell: impl Fn(usize, usize) -> f64) -> Vec<f64> {
 /// The map between weights θ and what the optimiser sees, φ = Lᵀθ.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    outputs: usize,
     /// The diagonal of L, 1 where a block has it.
     scale: Vec<f64>,
     blocks: Vec<Block>,
@@ -237,7 +290,10 @@ impl Metric {
         self.each(&mut slope, |l, x| {
             for i in 0..x.len() {
                 let row = &l[i * (i + 1) / 2..(i + 1) * (i + 2) / 2];
-                let sum: f64 = row.iter().zip(&x[..i]).map(|(l, x)| l * x).sum();
+                let sum = match i > LONG {
+                    true => dot(row, &x[..i]),
+                    false => row.iter().zip(&x[..i]).map(|(l, x)| l * x).sum(),
+                };
                 x[i] = (x[i] - sum) / row[i];
             }
         });
@@ -247,14 +303,11 @@ impl Metric {
     /// Applies `body` to the steps of each block.
     fn each(&self, values: &mut [f64], body: impl Fn(&[f64], &mut [f64])) {
         let mut own = Vec::new();
-        for Block { start, lower } in &self.blocks {
-            // n(n + 1)/2 cells have n rows.
-            let n = (((8 * lower.len() + 1) as f64).sqrt() as usize - 1) / 2;
-            let places = (0..n).map(|i| start + i * self.outputs);
+        for Block { places, lower } in &self.blocks {
             own.clear();
-            own.extend(places.clone().map(|place| values[place]));
+            own.extend(places.iter().map(|&place| values[place]));
             body(lower, &mut own);
-            places.zip(&own).for_each(|(place, x)| values[place] = *x);
+            places.iter().zip(&own).for_each(|(&place, x)| values[place] = *x);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From rows to tables: the passes before the optimiser, the optimiser, and what becomes of its weights.
 
 use super::Additive;
+use super::bends;
 use super::coding::{Coding, survey};
 use super::design::{Design, Metric};
 use super::model::{AdditiveFit, AdditiveModel};
@@ -124,7 +125,8 @@ impl Prepared {
         };
         let penalties = design.penalties(to.decay, to.pair_decay.unwrap_or(0.0));
         let (reader, classes) = (&self.reader, self.classes.len());
-        let problem = Problem { engine, design: &design, reader, classes, penalties, stop };
+        let rows = self.rows.as_ref();
+        let problem = Problem { engine, design: &design, reader, rows, classes, penalties, stop };
         // As many steps as cost less than a pass over the rows, which has a look-up where each step has a few products.
         let look_ups = self.classes.iter().sum::<f64>() * (design.terms.len() * outputs) as f64;
         let memory = (look_ups / (8 * design.len()) as f64).clamp(MEMORY[0], MEMORY[1]) as usize;
@@ -212,6 +214,8 @@ struct Problem<'a> {
     engine: &'a dyn Engine,
     design: &'a Design,
     reader: &'a Reader,
+    /// The rows of the engine, if they are kept as codes.
+    rows: Option<&'a CodedRows>,
     classes: usize,
     penalties: Vec<f64>,
     stop: Stop<'a>,
@@ -233,13 +237,42 @@ impl Problem<'_> {
         Ok((value, slopes, sums.hessian))
     }
 
-    /// L-BFGS in rounds, each in the metric of where the last one ended.
+    /// The rows, where the metric of all columns together is worth its time.
+    fn worth_a_metric(&self) -> Option<&CodedRows> {
+        let starts = self.design.column_cells();
+        let is_worth_it = |rows: &&CodedRows| {
+            bends::is_worth_it(starts[starts.len() - 1] + 1, rows.rows() as f64, self.design.terms.len())
+        };
+        self.rows.filter(is_worth_it)
+    }
+
+    /// The metric of all columns together.
+    fn joint_metric(&self, rows: &CodedRows, theta: &[f64], diagonal: &Matrix) -> Result<Option<Metric>> {
+        let starts = self.design.column_cells();
+        let (reader, terms) = (self.reader.clone(), self.design.terms.clone());
+        let tables = self.design.tables(theta);
+        let pass = Slopes { reader, terms, classes: self.classes, tables, curvature: true };
+        let mut curvatures = Vec::new();
+        self.engine.sweep(&mut |batch| {
+            curvatures.extend(pass.curvatures(batch)?);
+            Ok(())
+        })?;
+        let bends = bends::bends(rows, starts, &curvatures, self.design.outputs);
+        Ok(self.design.joint_metric(&bends, diagonal.data(), &self.penalties))
+    }
+
+    /// L-BFGS in rounds, each in the metric of where the last one ended. After the first round, whatever is left is
+    /// hard: it is worth a better metric.
     fn solve(&self, mut theta: Vec<f64>, limits: Limits, memory: usize) -> Result<Solution> {
         let mut path = Vec::new();
         let mut round = 30;
         loop {
             let (_, _, diagonal) = self.at(&theta, true)?;
-            let metric = self.design.metric(diagonal.data(), &self.penalties);
+            let joint = match self.worth_a_metric().filter(|_| !path.is_empty()) {
+                Some(rows) => self.joint_metric(rows, &theta, &diagonal)?,
+                None => None,
+            };
+            let metric = joint.unwrap_or_else(|| self.design.metric(diagonal.data(), &self.penalties));
             let left = limits.iterations.saturating_sub(path.len());
             let whitened = Whitened { problem: self, metric: &metric };
             let own = Limits { iterations: round.min(left), ..limits };
@@ -309,8 +342,15 @@ mod tests {
                 let coded = prepared.coded().unwrap().unwrap();
                 let penalties = design.penalties(0.7, 4.0);
                 let classes = classes as usize;
-                let problem =
-                    Problem { engine: &coded, design, reader: &prepared.reader, classes, penalties, stop: &|| Ok(()) };
+                let problem = Problem {
+                    engine: &coded,
+                    design,
+                    reader: &prepared.reader,
+                    rows: None,
+                    classes,
+                    penalties,
+                    stop: &|| Ok(()),
+                };
                 let mut random = Random::new(1);
                 let theta: Vec<f64> = (0..design.len()).map(|_| 0.3 * random.normal()).collect();
                 let (_, slopes, diagonal) = problem.at(&theta, true).unwrap();
@@ -381,6 +421,41 @@ mod tests {
             };
             let (a, b) = (at(&coded, true), at(engine, false));
             assert_eq!((a.0, a.1, a.2.data()), (b.0, b.1, b.2.data()));
+        });
+    }
+
+    /// In the metric of all columns the Hessian by their weights is the identity, for two classes.
+    #[test]
+    fn columns_have_one_metric() {
+        with_problem(2, |prepared, _, design| {
+            let coded = prepared.coded().unwrap().unwrap();
+            let (penalties, rows) = (design.penalties(0.7, 4.0), prepared.rows.as_ref());
+            let reader = &prepared.reader;
+            let problem = Problem { engine: &coded, design, reader, rows, classes: 2, penalties, stop: &|| Ok(()) };
+            let mut random = Random::new(1);
+            let theta: Vec<f64> = (0..design.len()).map(|_| 0.3 * random.normal()).collect();
+            let (_, _, diagonal) = problem.at(&theta, true).unwrap();
+            let metric = problem.joint_metric(rows.unwrap(), &theta, &diagonal).unwrap().unwrap();
+            let phi = metric.whitened(&theta);
+            let back = metric.weights(&phi);
+            assert!(theta.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-9));
+            let whitened = Whitened { problem: &problem, metric: &metric };
+            let slope = |i: usize, by: f64| {
+                let mut phi = phi.clone();
+                phi[i] += by;
+                whitened.at(&phi, Curvature::None).unwrap().gradient
+            };
+            // Steps of both columns, their missing cells, and the intercept.
+            let columns = design.column_cells()[2] - 2;
+            let places: Vec<usize> = (0..columns).step_by(5).chain([columns - 1, phi.len() - 1]).collect();
+            for &i in &places {
+                let (up, down) = (slope(i, 1e-4), slope(i, -1e-4));
+                for &j in &places {
+                    let bend = (up[j] - down[j]) / 2e-4;
+                    let identity = if i == j { 1.0 } else { 0.0 };
+                    assert!((bend - identity).abs() < 1e-4, "{i} {j}: {bend}");
+                }
+            }
         });
     }
 }

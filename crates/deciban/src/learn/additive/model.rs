@@ -156,16 +156,14 @@ impl AdditiveModel {
         self.reader.each(x, row..row + 1, |codes, _| {
             let mut start = 0;
             for term in &self.terms {
-                term.each(coding, codes, |_, cell| {
-                    let place = (start + cell) * k;
-                    let columns = match *term {
-                        Term::Column(c) => vec![c],
-                        Term::Pair(a, b) => vec![a, b],
-                    };
-                    let is_missing = |c: &usize| usize::from(codes.fine_of(*c)[0]) == coding.columns()[*c].missing();
-                    let missing = columns.iter().any(is_missing);
-                    parts.push(Part { columns, missing, says: self.tables[place..place + k].to_vec() });
-                });
+                let place = (start + term.cell(coding, codes, 0)) * k;
+                let columns = match *term {
+                    Term::Column(c) => vec![c],
+                    Term::Pair(a, b) => vec![a, b],
+                };
+                let is_missing = |c: &usize| usize::from(codes.fine_of(*c)[0]) == coding.columns()[*c].missing();
+                let missing = columns.iter().any(is_missing);
+                parts.push(Part { columns, missing, says: self.tables[place..place + k].to_vec() });
                 start += term.cells(coding);
             }
         })?;

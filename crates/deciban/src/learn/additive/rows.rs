@@ -30,6 +30,11 @@ impl CodedRows {
         self.labels.len()
     }
 
+    /// The codes of each column.
+    pub fn columns(&self) -> &[Vec<u8>] {
+        &self.columns
+    }
+
     /// The codes of each column, the labels and the weights.
     pub fn into_parts(self) -> (Vec<Vec<u8>>, Vec<u32>, Vec<f64>) {
         (self.columns, self.labels, self.weights)

@@ -88,6 +88,33 @@ impl Pass for Slopes {
     }
 }
 
+impl Slopes {
+    /// w pₖ(1 − pₖ) of each row of a batch and output.
+    pub fn curvatures(&self, batch: &Batch<'_>) -> Result<Vec<f64>> {
+        let outputs = outputs(self.classes);
+        let (mut all, mut rows, mut z, mut curvature) = (Vec::new(), Vec::new(), Tile::default(), Vec::new());
+        self.reader.tiles(batch, |codes, labels, weights| {
+            let n = labels.len();
+            rows.resize(n * outputs, 0.0);
+            scores(&self.reader.coding, &self.terms, codes, &self.tables, outputs, &mut rows);
+            z.resize(n, outputs);
+            (0..outputs).for_each(|k| turn(z.column_mut(k), &rows, outputs, k));
+            curvature.resize(n, 0.0);
+            match outputs {
+                1 => Link::Logit.residuals(z.data_mut(), labels, weights, &mut curvature),
+                _ => softmax(&mut z, labels, weights),
+            };
+            for (i, w) in weights.iter().enumerate() {
+                match outputs {
+                    1 => all.push(curvature[i]),
+                    _ => all.extend((0..outputs).map(|k| w * z.column(k)[i] * (1.0 - z.column(k)[i]))),
+                }
+            }
+        })?;
+        Ok(all)
+    }
+}
+
 /// Output `k` of rows of `outputs` values.
 fn turn(column: &mut [f64], rows: &[f64], outputs: usize, k: usize) {
     column.iter_mut().zip(rows.chunks_exact(outputs)).for_each(|(z, row)| *z = row[k]);
