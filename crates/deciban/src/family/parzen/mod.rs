@@ -303,8 +303,7 @@ impl Density for ParzenDensity {
                 let squares = points.minus_half_squares(z);
                 let constant = factor - points.weight.ln();
                 for (column, &i) in places.iter().enumerate() {
-                    let sum = log_sum(squares.column(column), &points.log_weights, scale);
-                    out.column_mut(class)[i] += sum + constant;
+                    out.column_mut(class)[i] += points.log_sum(squares.column(column), scale) + constant;
                 }
             }
         });
