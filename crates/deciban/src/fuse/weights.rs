@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::numerics::bounded::{Scales, newton};
 use crate::numerics::minimise::{Curvature, Limits, Objective, Point};
-use crate::numerics::{Matrix, log_sum_exp};
+use crate::numerics::{Matrix, lanes, vectorised};
 
 /// ρ: what a squared difference from 1/M, or of an offset from their mean, costs in rows.
 pub const RIDGE: f64 = 8.0;
@@ -35,6 +35,9 @@ const FLOOR: f64 = 700.0;
 
 /// Rows whose sums are made together; these are added in order.
 const CHUNK: usize = 1024;
+
+/// Numbers of a part of the rows (rows × classes × members): they stay in the first-level cache.
+const PART: usize = 4096;
 
 /// Weights, and an offset for each class.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,10 +70,8 @@ impl Fusion {
         let mut totals = vec![0.0; classes];
         truth.iter().zip(weights).for_each(|(&k, w)| totals[k as usize] += w);
         let total: f64 = totals.iter().sum();
-        let offsets = if classes <= MOST_OFFSETS { classes } else { 0 };
-        let log_prior: Vec<f64> = totals.iter().map(|t| (t / total).ln()).collect();
-        let problem = Problem { members, classes, truth, weights, log_prior, offsets };
-        let width = members.len() + offsets;
+        let problem = Problem::new(members, classes, truth, weights, &totals);
+        let width = members.len() + problem.offsets;
         let start: Vec<f64> =
             (0..width).map(|i| if i < members.len() { 1.0 / members.len() as f64 } else { 0.0 }).collect();
         let scales = vec![total; width];
@@ -110,89 +111,227 @@ impl Fusion {
     }
 }
 
-struct Problem<'a> {
-    members: &'a [&'a [f64]],
+/// The rows that have a weight, in parts whose numbers stay in the cache.
+struct Problem {
+    members: usize,
     classes: usize,
-    truth: &'a [u32],
-    weights: &'a [f64],
+    parts: Vec<Part>,
     log_prior: Vec<f64>,
+    /// The class with the most weight: evidence of the others is held as its difference from that of this one.
+    reference: usize,
     /// How many classes have an offset: all or none.
     offsets: usize,
 }
 
+/// Some rows, by columns: sums over them are products of long vectors.
+struct Part {
+    /// `(member·others + other)·rows + row`, where the others are the classes without the reference, in their order:
+    /// evidence for the class less that for the reference.
+    x: Vec<f64>,
+    /// `other·rows + row`: the weight of the row where it is of this class, and 0 elsewhere.
+    own: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// Sums over rows: the value, and its derivatives by α and by the offsets of all classes but the reference.
 struct Sums {
     value: f64,
     gradient: Vec<f64>,
     hessian: Matrix,
 }
 
-impl Problem<'_> {
-    fn rows(&self, theta: &[f64], rows: std::ops::Range<usize>) -> Sums {
-        let (classes, count, width) = (self.classes, self.members.len(), theta.len());
-        let mut sums = Sums { value: 0.0, gradient: vec![0.0; width], hessian: Matrix::zeros(width, width) };
-        let [mut z, mut mean] = [vec![0.0; classes], vec![0.0; count]];
-        let mut x = vec![0.0; count * classes];
-        for i in rows {
-            let (w, t) = (self.weights[i], self.truth[i] as usize);
-            if w == 0.0 {
-                continue;
-            }
-            for (evidence, x) in self.members.iter().zip(x.chunks_exact_mut(classes)) {
-                let row = &evidence[i * classes..][..classes];
-                let top = row.iter().fold(f64::NEG_INFINITY, |m, e| m.max(*e));
-                // A row that is impossible under every class says nothing here.
-                let says = |e: f64| if top == f64::NEG_INFINITY { 0.0 } else { (e - top).max(-FLOOR) };
-                x.iter_mut().zip(row).for_each(|(x, e)| *x = says(*e));
-            }
-            for (k, z) in z.iter_mut().enumerate() {
-                let fused: f64 = (0..count).map(|m| theta[m] * x[m * classes + k]).sum();
-                *z = fused + self.log_prior[k] + if self.offsets > 0 { theta[count + k] } else { 0.0 };
-            }
-            let total = log_sum_exp(&z);
-            sums.value += w * (total - z[t]);
-            z.iter_mut().for_each(|z| *z = (*z - total).exp());
-            let p = &z;
-            for m in 0..count {
-                let x = &x[m * classes..][..classes];
-                mean[m] = p.iter().zip(x).map(|(p, x)| p * x).sum();
-                sums.gradient[m] += w * (mean[m] - x[t]);
-            }
-            for m in 0..count {
-                let a = &x[m * classes..][..classes];
-                for l in 0..=m {
-                    let b = &x[l * classes..][..classes];
-                    let square: f64 = (0..classes).map(|k| p[k] * a[k] * b[k]).sum();
-                    sums.hessian[(m, l)] += w * (square - mean[m] * mean[l]);
+impl Problem {
+    fn new(members: &[&[f64]], classes: usize, truth: &[u32], weights: &[f64], totals: &[f64]) -> Self {
+        let total: f64 = totals.iter().sum();
+        let log_prior = totals.iter().map(|t| (t / total).ln()).collect();
+        let reference = (0..classes).fold(0, |most, k| if totals[k] > totals[most] { k } else { most });
+        let offsets = if classes <= MOST_OFFSETS { classes } else { 0 };
+        let rows: Vec<usize> = (0..truth.len()).filter(|&i| weights[i] != 0.0).collect();
+        let length = (PART / (members.len() * classes).max(1)).clamp(16, CHUNK) & !7;
+        let part = |rows: &[usize]| {
+            let n = rows.len();
+            let mut x = vec![0.0; members.len() * (classes - 1) * n];
+            let mut own = vec![0.0; (classes - 1) * n];
+            let mut says = vec![0.0; classes];
+            for (r, &i) in rows.iter().enumerate() {
+                for (m, evidence) in members.iter().enumerate() {
+                    let row = &evidence[i * classes..][..classes];
+                    let top = row.iter().fold(f64::NEG_INFINITY, |m, e| m.max(*e));
+                    // A row that is impossible under every class says nothing here.
+                    let floored = |e: f64| if top == f64::NEG_INFINITY { 0.0 } else { (e - top).max(-FLOOR) };
+                    says.iter_mut().zip(row).for_each(|(x, e)| *x = floored(*e));
+                    let others = (0..classes).filter(|k| *k != reference);
+                    others.enumerate().for_each(|(o, k)| {
+                        x[(m * (classes - 1) + o) * n + r] = says[k] - says[reference];
+                    });
+                }
+                let t = truth[i] as usize;
+                if t != reference {
+                    own[(t - usize::from(t > reference)) * n + r] = weights[i];
                 }
             }
-            for k in 0..self.offsets {
-                let wp = w * p[k];
-                sums.gradient[count + k] += wp - if k == t { w } else { 0.0 };
-                for m in 0..count {
-                    sums.hessian[(count + k, m)] += wp * (x[m * classes + k] - mean[m]);
-                }
-                for l in 0..k {
-                    sums.hessian[(count + k, count + l)] -= wp * p[l];
-                }
-                sums.hessian[(count + k, count + k)] += wp * (1.0 - p[k]);
-            }
+            Part { x, own, weights: rows.iter().map(|&i| weights[i]).collect() }
+        };
+        let parts = rows.par_chunks(length).map(part).collect();
+        Problem { members: members.len(), classes, parts, log_prior, reference, offsets }
+    }
+
+    /// ln π + b of each class but the reference, less that of the reference.
+    fn constants(&self, theta: &[f64]) -> Vec<f64> {
+        let of = |k: usize| self.log_prior[k] + if self.offsets > 0 { theta[self.members + k] } else { 0.0 };
+        let others = (0..self.classes).filter(|k| *k != self.reference);
+        // A class without rows is next to impossible; an infinite score times the weight 0 would be none.
+        others.map(|k| (of(k) - of(self.reference)).max(-1e9)).collect()
+    }
+
+    /// Adds rows to the sums.
+    fn add(&self, theta: &[f64], constants: &[f64], part: &Part, sums: &mut Sums, room: &mut Room) {
+        let (n, others, members) = (part.weights.len(), constants.len(), self.members);
+        let length = others * n;
+        if length == 0 {
+            return;
         }
-        sums
+        let Room { p, residual, top, mean, y } = room;
+        [&mut *p, &mut *residual, &mut *y].into_iter().for_each(|column| column.resize(length, 0.0));
+        [&mut *top, &mut *mean].into_iter().for_each(|column| column.resize(n, 0.0));
+        vectorised!({
+            for (z, constant) in p.chunks_exact_mut(n).zip(constants) {
+                z.fill(*constant);
+            }
+            for (x, alpha) in part.x.chunks_exact(length).zip(theta) {
+                p.iter_mut().zip(x).for_each(|(z, x)| *z += alpha * x);
+            }
+            // The reference has the score 0.
+            top.fill(0.0);
+            for z in p.chunks_exact(n) {
+                top.iter_mut().zip(z).for_each(|(top, z)| *top = if *z > *top { *z } else { *top });
+            }
+            sums.value -= lanes::dot(p, &part.own);
+            mean.iter_mut().zip(&*top).for_each(|(total, top)| *total = lanes::exp(-top));
+            for z in p.chunks_exact_mut(n) {
+                for ((z, top), total) in z.iter_mut().zip(&*top).zip(&mut *mean) {
+                    *z = lanes::exp(*z - top);
+                    *total += *z;
+                }
+            }
+            for (total, top) in mean.iter_mut().zip(&mut *top) {
+                *top += lanes::ln(*total);
+                *total = total.recip();
+            }
+            sums.value += lanes::dot(top, &part.weights);
+            for ((p, residual), own) in
+                p.chunks_exact_mut(n).zip(residual.chunks_exact_mut(n)).zip(part.own.chunks_exact(n))
+            {
+                for i in 0..n {
+                    p[i] *= mean[i];
+                    residual[i] = part.weights[i] * p[i] - own[i];
+                }
+            }
+        });
+        vectorised!(for (m, x) in part.x.chunks_exact(length).enumerate() {
+            sums.gradient[m] += lanes::dot(residual, x);
+            mean.fill(0.0);
+            for (p, x) in p.chunks_exact(n).zip(x.chunks_exact(n)) {
+                mean.iter_mut().zip(p.iter().zip(x)).for_each(|(mean, (p, x))| *mean += p * x);
+            }
+            // w pₖ (xₖ − x̄), whose products with other x are those of the centred ones.
+            for ((y, p), x) in y.chunks_exact_mut(n).zip(p.chunks_exact(n)).zip(x.chunks_exact(n)) {
+                for i in 0..n {
+                    y[i] = part.weights[i] * p[i] * (x[i] - mean[i]);
+                }
+            }
+            for (l, x) in part.x.chunks_exact(length).enumerate().take(m + 1) {
+                sums.hessian[(m, l)] += lanes::dot(y, x);
+            }
+            if self.offsets > 0 {
+                for (o, y) in y.chunks_exact(n).enumerate() {
+                    sums.hessian[(members + o, m)] += lanes::sum(y);
+                }
+            }
+        });
+        if self.offsets > 0 {
+            vectorised!({
+                for (o, residual) in residual.chunks_exact(n).enumerate() {
+                    sums.gradient[members + o] += lanes::sum(residual);
+                }
+                for (y, p) in y.chunks_exact_mut(n).zip(p.chunks_exact(n)) {
+                    y.iter_mut().zip(p).zip(&part.weights).for_each(|((y, p), w)| *y = w * p);
+                }
+                for (k, y) in y.chunks_exact(n).enumerate() {
+                    for (l, p) in p.chunks_exact(n).enumerate().take(k + 1) {
+                        sums.hessian[(members + k, members + l)] -= lanes::dot(y, p);
+                    }
+                    sums.hessian[(members + k, members + k)] += lanes::sum(y);
+                }
+            });
+        }
+    }
+
+    /// The sums over all rows.
+    fn sums(&self, theta: &[f64]) -> Sums {
+        let constants = self.constants(theta);
+        let width = self.members + if self.offsets > 0 { constants.len() } else { 0 };
+        let empty = || Sums { value: 0.0, gradient: vec![0.0; width], hessian: Matrix::zeros(width, width) };
+        let length = self.parts.first().map_or(1, |part| part.weights.len());
+        let chunk = |parts: &[Part]| {
+            let (mut sums, mut room) = (empty(), Room::default());
+            parts.iter().for_each(|part| self.add(theta, &constants, part, &mut sums, &mut room));
+            sums
+        };
+        let chunks: Vec<Sums> = self.parts.par_chunks((CHUNK / length).max(1)).map(chunk).collect();
+        let mut all = empty();
+        for sums in &chunks {
+            all.value += sums.value;
+            all.gradient.iter_mut().zip(&sums.gradient).for_each(|(a, b)| *a += b);
+            all.hessian.data_mut().iter_mut().zip(sums.hessian.data()).for_each(|(a, b)| *a += b);
+        }
+        all
+    }
+
+    /// The same with the reference, whose derivatives are those of the other classes taken negative: an offset that all
+    /// classes share changes nothing.
+    fn with_reference(&self, sums: &Sums) -> (Vec<f64>, Matrix) {
+        let (count, reference) = (self.members, self.reference);
+        let width = count + self.offsets;
+        let place = |i: usize| match i.checked_sub(count) {
+            None => Some(i),
+            Some(k) if k == reference => None,
+            Some(k) => Some(count + k - usize::from(k > reference)),
+        };
+        let own = |i: usize, j: usize| sums.hessian[(i.max(j), i.min(j))];
+        let others = || count..sums.gradient.len();
+        let gradient = |i: usize| match place(i) {
+            Some(i) => sums.gradient[i],
+            None => -others().map(|k| sums.gradient[k]).sum::<f64>(),
+        };
+        let cell = |i: usize, j: usize| match (place(i), place(j)) {
+            (Some(i), Some(j)) => own(i, j),
+            (None, Some(i)) | (Some(i), None) => -others().map(|k| own(k, i)).sum::<f64>(),
+            (None, None) => others().map(|k| others().map(|l| own(k, l)).sum::<f64>()).sum(),
+        };
+        (
+            (0..width).map(gradient).collect(),
+            Matrix::from_fn(width, width, |i, j| if j <= i { cell(i, j) } else { 0.0 }),
+        )
     }
 }
 
-impl Objective for Problem<'_> {
+/// Columns for the rows of a part.
+#[derive(Default)]
+struct Room {
+    p: Vec<f64>,
+    residual: Vec<f64>,
+    top: Vec<f64>,
+    mean: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl Objective for Problem {
     fn at(&self, theta: &[f64], _: Curvature) -> Result<Point> {
-        let (count, width) = (self.members.len(), theta.len());
-        let starts: Vec<usize> = (0..self.truth.len()).step_by(CHUNK).collect();
-        let part = |&start: &usize| self.rows(theta, start..self.truth.len().min(start + CHUNK));
-        let parts: Vec<Sums> = starts.par_iter().map(part).collect();
-        let (mut value, mut gradient, mut curvature) = (0.0, vec![0.0; width], Matrix::zeros(width, width));
-        for part in &parts {
-            value += part.value;
-            gradient.iter_mut().zip(&part.gradient).for_each(|(a, b)| *a += b);
-            curvature.data_mut().iter_mut().zip(part.hessian.data()).for_each(|(a, b)| *a += b);
-        }
+        let count = self.members;
+        let sums = self.sums(theta);
+        let (mut gradient, mut curvature) = self.with_reference(&sums);
+        let mut value = sums.value;
         for m in 0..count {
             let off = theta[m] - 1.0 / count as f64;
             value += 0.5 * RIDGE * off * off;
@@ -240,9 +379,7 @@ mod tests {
     fn derivatives_are_those_of_the_value() {
         let (members, truth, weights) = rows(60);
         let members: Vec<&[f64]> = members.iter().map(Vec::as_slice).collect();
-        let log_prior = vec![0.2f64.ln(), 0.5f64.ln(), 0.3f64.ln()];
-        let problem =
-            Problem { members: &members, classes: 3, truth: &truth, weights: &weights, log_prior, offsets: 3 };
+        let problem = Problem::new(&members, 3, &truth, &weights, &[0.2, 0.5, 0.3]);
         let theta = [0.3, 0.9, 0.1, 0.2, 0.0, 0.4];
         let at = |theta: &[f64]| problem.at(theta, Curvature::Exact).unwrap();
         let point = at(&theta);
