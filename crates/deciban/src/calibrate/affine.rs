@@ -13,7 +13,7 @@
 //! ```
 //!
 //! so that each takes one pass over rows × classes, and Newton's method by conjugate gradients needs no
-//! matrix of pairs of classes.
+//! matrix of pairs of classes. Of a few classes the Hessian itself costs less than the products that stand in for it.
 //!
 //! The evidence may be bounded first (`bound.rs`): a few rows with wild evidence would flatten the whole map.
 
@@ -24,9 +24,12 @@ use super::partial::Share;
 use super::rows::{ScoredRows, Slice};
 use super::softmax::{check_totals, own_shares, separable};
 use crate::error::{Error, Result};
-use crate::numerics::minimise::{Curvature, Limits, Objective, Point, newton_cg};
+use crate::numerics::minimise::{Curvature, Limits, Objective, Point, Solution, newton, newton_cg};
 use crate::numerics::{Matrix, lanes, vectorised};
 use crate::posterior::Prior;
+
+/// Up to so many classes the Hessian is computed.
+const MOST_DENSE: usize = 24;
 
 /// e ↦ a·e + b, where e is bounded first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +74,7 @@ impl Affine {
         }
         let problem = Problem::new(rows, survey, prior, pseudo_count, biased)?;
         let start = start.map_or_else(|| problem.zero(), |map| problem.theta(map));
-        let solution = newton_cg(&problem, start, Limits { gradient: 1e-12, iterations: 200 })?;
+        let solution = problem.minimum(start, 1e-12)?;
         if pseudo_count == 0.0 && problem.sums(&solution.theta, Ask::Value)?.separated {
             return Err(separable());
         }
@@ -105,7 +108,7 @@ pub(crate) fn least_loss(rows: &impl ScoredRows, start: Option<&Affine>) -> Resu
     let start = problem.theta(start.unwrap_or(&identity));
     // Near the minimum an error in θ leaves its square in the value: the gradient need not be as small as
     // for θ.
-    let solution = newton_cg(&problem, start, Limits { gradient: 1e-8, iterations: 200 })?;
+    let solution = problem.minimum(start, 1e-8)?;
     let value = match (solution.theta[0] > 0.0, problem.sums(&solution.theta, Ask::Value)?.separated) {
         // Twice such a map is better still, and so on: the loss approaches 0.
         (true, true) => 0.0,
@@ -201,6 +204,8 @@ enum Ask<'v> {
     Gradient,
     /// And the diagonal of the Hessian.
     Diagonal,
+    /// And the lower triangle of the Hessian, in place of its diagonal.
+    Hessian,
     /// The product of the Hessian with this direction, in place of the gradient.
     Product(&'v [f64]),
 }
@@ -210,19 +215,24 @@ struct Sums {
     value: f64,
     gradient: Vec<f64>,
     diagonal: Vec<f64>,
+    /// The lower triangle, row after row; empty if it is not asked for.
+    hessian: Vec<f64>,
     /// Whether every row is on the right side.
     separated: bool,
 }
 
 impl Sums {
-    fn new(length: usize) -> Self {
-        Sums { value: 0.0, gradient: vec![0.0; length], diagonal: vec![0.0; length], separated: true }
+    fn new(length: usize, ask: Ask<'_>) -> Self {
+        let cells = if matches!(ask, Ask::Hessian) { length * (length + 1) / 2 } else { 0 };
+        let [gradient, diagonal, hessian] = [length, length, cells].map(|length| vec![0.0; length]);
+        Sums { value: 0.0, gradient, diagonal, hessian, separated: true }
     }
 
     fn add(&mut self, other: &Sums) {
         self.value += other.value;
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
         self.diagonal.iter_mut().zip(&other.diagonal).for_each(|(a, b)| *a += b);
+        self.hessian.iter_mut().zip(&other.hessian).for_each(|(a, b)| *a += b);
         self.separated &= other.separated;
     }
 }
@@ -258,10 +268,23 @@ impl<'a, R: ScoredRows> Problem<'a, R> {
         Affine { bound: 0.0, scale: theta[0] / self.terms.unit, bias: bias.iter().map(|b| b - mean).collect() }
     }
 
+    /// The minimum, as well as a gradient of this length tells.
+    fn minimum(&self, start: Vec<f64>, gradient: f64) -> Result<Solution> {
+        let limits = Limits { gradient, iterations: 200 };
+        match self.rows.classes() <= MOST_DENSE {
+            true => newton(self, start, limits),
+            false => newton_cg(self, start, limits),
+        }
+    }
+
     fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Result<Sums> {
         let (terms, length) = (&self.terms, self.rows.classes() + 1);
-        let mut all = Sums::new(length);
-        self.rows.sum(|| Sums::new(length), |sums, slice| terms.add(theta, ask, slice, sums), |part| all.add(&part))?;
+        let mut all = Sums::new(length, ask);
+        self.rows.sum(
+            || Sums::new(length, ask),
+            |sums, slice| terms.add(theta, ask, slice, sums),
+            |part| all.add(&part),
+        )?;
         // Without biases only the scale is moved.
         all.gradient.truncate(theta.len());
         all.diagonal.truncate(theta.len());
@@ -282,7 +305,7 @@ impl Terms {
         let [mut x, mut z, mut p, mut u] = [(); 4].map(|()| vec![0.0; classes]);
         let (x, z, p, u) = (&mut x[..], &mut z[..], &mut p[..], &mut u[..]);
         let (offset, vb) = (&offset[..], &vb[..]);
-        let Sums { value, gradient, diagonal, separated } = sums;
+        let Sums { value, gradient, diagonal, hessian, separated } = sums;
         // The sums keep room for biases that are not moved.
         let (ga, gb) = gradient.split_first_mut().expect("a scale");
         let (da, db) = diagonal.split_first_mut().expect("a scale");
@@ -325,7 +348,7 @@ impl Terms {
             let (right, rest) = (right * scale, rest * scale);
             match ask {
                 Ask::Value => {}
-                Ask::Gradient | Ask::Diagonal => {
+                Ask::Gradient | Ask::Diagonal | Ask::Hessian => {
                     // x is 0 for the true class.
                     *ga += w * sum(p, x, |p, x| (p - other) * x);
                     gb.iter_mut().zip(p.iter()).for_each(|(g, p)| *g += w * (p - other));
@@ -335,6 +358,20 @@ impl Terms {
                         *da += w * (sum(p, x, |p, x| p * (x - mean) * (x - mean)) + right * mean * mean);
                         db.iter_mut().zip(p.iter()).for_each(|(d, p)| *d += w * p * (1.0 - p));
                         db[t] += w * right * rest;
+                    }
+                    if matches!(ask, Ask::Hessian) {
+                        let mean = sum(p, x, |p, x| p * x);
+                        hessian[0] += w * (sum(p, x, |p, x| p * (x - mean) * (x - mean)) + right * mean * mean);
+                        p[t] = right;
+                        let mut rest = &mut hessian[1..];
+                        for k in 0..p.len() {
+                            let (own, others) = rest.split_at_mut(k + 2);
+                            let wp = w * p[k];
+                            own[0] += wp * (x[k] - mean);
+                            own[1..].iter_mut().zip(p.iter()).for_each(|(h, p)| *h -= wp * p);
+                            own[k + 1] += wp;
+                            rest = others;
+                        }
                     }
                 }
                 Ask::Product(_) => {
@@ -364,13 +401,31 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     sums.into_iter().chain(last).fold(0.0, |sum, x| sum + x)
 }
 
+/// The Hessian of which a lower triangle is given. A bias that all classes share changes nothing: in this direction the
+/// Hessian is 0, and is given a slope of its own, so that there is no step along it.
+fn dense(lower: &[f64], length: usize) -> Matrix {
+    let cell = |i: usize, j: usize| lower[i * (i + 1) / 2 + j];
+    let classes = length.saturating_sub(1).max(1) as f64;
+    let flat = (1..length).map(|k| cell(k, k)).sum::<f64>() / (classes * classes);
+    Matrix::from_fn(length, length, |i, j| match (i, j) {
+        _ if j > i => 0.0,
+        (_, 0) => cell(i, j),
+        _ => cell(i, j) + flat,
+    })
+}
+
 impl<R: ScoredRows> Objective for Problem<'_, R> {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
-        let diagonal = curvature != Curvature::None;
-        let sums = self.sums(theta, if diagonal { Ask::Diagonal } else { Ask::Gradient })?;
-        let curvature = match diagonal {
-            true => Matrix::from_columns(theta.len(), 1, sums.diagonal),
-            false => Matrix::zeros(0, 0),
+        let ask = match curvature {
+            Curvature::None => Ask::Gradient,
+            Curvature::Exact => Ask::Hessian,
+            _ => Ask::Diagonal,
+        };
+        let sums = self.sums(theta, ask)?;
+        let curvature = match ask {
+            Ask::Diagonal => Matrix::from_columns(theta.len(), 1, sums.diagonal),
+            Ask::Hessian => dense(&sums.hessian, theta.len()),
+            _ => Matrix::zeros(0, 0),
         };
         Ok(Point { value: sums.value, gradient: sums.gradient, curvature })
     }
