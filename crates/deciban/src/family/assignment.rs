@@ -96,22 +96,34 @@ pub(crate) fn for_each_group(
                 }
             }
         }
-        Assignment::Soft(shares) => {
-            x.read_weights(&mut weights);
-            let (mut index, mut own) = (Vec::new(), Vec::new());
-            for group in 0..shares.width() {
-                index.clear();
-                own.clear();
-                for (i, (share, weight)) in shares.column(group).iter().zip(&weights).enumerate() {
-                    if *share > LEAST_SHARE {
-                        index.push(number(i as u32));
-                        own.push(share * weight);
-                    }
-                }
-                if !index.is_empty() {
-                    observe(group, &x.of_rows(Rows::Index(&index)).weighted_by(&own))?;
-                }
+        Assignment::Soft(shares) => for_each_share(x, shares, |group, _, cells, _| observe(group, cells))?,
+    }
+    Ok(())
+}
+
+/// Runs `observe` once for each group that has a share of the rows: with their places among the rows of `x`, with the
+/// rows themselves and their weights, and with these weights.
+pub(crate) fn for_each_share(
+    x: &Cells<'_>,
+    shares: &Tile,
+    mut observe: impl FnMut(usize, &[u32], &Cells<'_>, &[f64]) -> Result<()>,
+) -> Result<()> {
+    let [mut weights, mut own] = [(); 2].map(|()| Vec::new());
+    let [mut places, mut index] = [(); 2].map(|()| Vec::new());
+    x.read_weights(&mut weights);
+    for group in 0..shares.width() {
+        places.clear();
+        own.clear();
+        for (i, (share, weight)) in shares.column(group).iter().zip(&weights).enumerate() {
+            if *share > LEAST_SHARE {
+                places.push(i as u32);
+                own.push(share * weight);
             }
+        }
+        if !places.is_empty() {
+            index.clear();
+            index.extend(places.iter().map(|&place| x.chosen().get(place as usize) as u32));
+            observe(group, &places, &x.of_rows(Rows::Index(&index)).weighted_by(&own), &own)?;
         }
     }
     Ok(())

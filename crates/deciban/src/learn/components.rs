@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Tile;
 use crate::error::Result;
 use crate::file::{Archive, Stored};
-use crate::numerics::log_sum_exp;
+use crate::numerics::{lanes, log_sum_exp, vectorised};
 
 /// How many components to give each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,20 +130,27 @@ impl Components {
 pub(crate) fn shares(scores: &mut Tile) -> Vec<f64> {
     let (rows, groups) = (scores.rows(), scores.width());
     let mut most = vec![f64::NEG_INFINITY; rows];
-    for k in 0..groups {
-        most.iter_mut().zip(scores.column(k)).for_each(|(most, s)| *most = most.max(*s));
-    }
     let mut sums = vec![0.0; rows];
-    for k in 0..groups {
-        for ((s, sum), most) in scores.column_mut(k).iter_mut().zip(&mut sums).zip(&most) {
-            *s = if *most > f64::NEG_INFINITY { crate::numerics::lanes::exp(*s - most) } else { 1.0 };
-            *sum += *s;
+    vectorised!({
+        for k in 0..groups {
+            for (most, s) in most.iter_mut().zip(scores.column(k)) {
+                *most = if *s > *most { *s } else { *most };
+            }
         }
-    }
-    for k in 0..groups {
-        scores.column_mut(k).iter_mut().zip(&sums).for_each(|(s, sum)| *s /= sum);
-    }
-    most.iter().zip(&sums).map(|(most, sum)| if *most > f64::NEG_INFINITY { most + sum.ln() } else { *most }).collect()
+        for k in 0..groups {
+            for ((s, sum), most) in scores.column_mut(k).iter_mut().zip(&mut sums).zip(&most) {
+                *s = if *most > f64::NEG_INFINITY { lanes::exp(*s - most) } else { 1.0 };
+                *sum += *s;
+            }
+        }
+        for k in 0..groups {
+            scores.column_mut(k).iter_mut().zip(&sums).for_each(|(s, sum)| *s /= sum);
+        }
+        for (most, sum) in most.iter_mut().zip(&sums) {
+            *most = if *most > f64::NEG_INFINITY { *most + lanes::ln(*sum) } else { *most };
+        }
+    });
+    most
 }
 
 impl Stored for Components {

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::family::gaussian::Gaussian;
 use crate::family::{AnyFamily, Assignment, Dealt};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Random, hash};
+use crate::numerics::{Random, hash, vectorised};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 use crate::text::word_hash;
@@ -191,25 +191,90 @@ fn nearest(point: &[f64], centres: &[Vec<f64>]) -> (usize, f64) {
     best
 }
 
+/// Points in lanes: a coordinate of eight points after the other, so that their distances are made together, each
+/// in the order of its coordinates.
+struct InLanes {
+    /// `(block·width + coordinate)`, of eight points each; behind the last point are zeros.
+    blocks: Vec<[f64; LANES]>,
+    width: usize,
+    points: usize,
+}
+
+const LANES: usize = 8;
+
+impl InLanes {
+    fn new(points: &[(f64, Vec<f64>)]) -> Self {
+        let width = points.first().map_or(0, |(_, point)| point.len());
+        let mut blocks = vec![[0.0; LANES]; points.len().div_ceil(LANES) * width];
+        for (i, (_, point)) in points.iter().enumerate() {
+            let own = &mut blocks[i / LANES * width..][..width];
+            own.iter_mut().zip(point).for_each(|(lanes, x)| lanes[i % LANES] = *x);
+        }
+        InLanes { blocks, width, points: points.len() }
+    }
+
+    /// The squared distance of each point from a centre.
+    fn squared_distances(&self, centre: &[f64]) -> Vec<f64> {
+        let mut all = Vec::with_capacity(self.points + LANES);
+        // Points without coordinates are all equal.
+        vectorised!(for block in self.blocks.chunks_exact(self.width.max(1)) {
+            all.extend_from_slice(&distances(block, centre));
+        });
+        all.resize(self.points, 0.0);
+        all
+    }
+
+    /// The nearest centre of each point, and how far it is.
+    fn nearest(&self, centres: &[Vec<f64>]) -> Vec<(usize, f64)> {
+        let mut all = Vec::with_capacity(self.points + LANES);
+        vectorised!(for block in self.blocks.chunks_exact(self.width.max(1)) {
+            let (mut places, mut least) = ([0u64; LANES], [f64::INFINITY; LANES]);
+            for (k, centre) in centres.iter().enumerate() {
+                let distances = distances(block, centre);
+                for i in 0..LANES {
+                    let is_less = distances[i] < least[i];
+                    places[i] = if is_less { k as u64 } else { places[i] };
+                    least[i] = if is_less { distances[i] } else { least[i] };
+                }
+            }
+            all.extend(places.iter().zip(least).map(|(place, least)| (*place as usize, least)));
+        });
+        all.resize(self.points, (0, 0.0));
+        all
+    }
+}
+
+#[inline(always)]
+fn distances(block: &[[f64; LANES]], centre: &[f64]) -> [f64; LANES] {
+    let mut sums = [0.0; LANES];
+    for (x, c) in block.iter().zip(centre) {
+        for i in 0..LANES {
+            sums[i] += (x[i] - c) * (x[i] - c);
+        }
+    }
+    sums
+}
+
 /// Centres of at most `count` clusters of points, each of so many rows, and the sum of squared distances to them.
 fn k_means(points: &[(f64, Vec<f64>)], count: usize, random: &mut Random) -> (f64, Vec<Vec<f64>>) {
     let Some(width) = points.first().map(|(_, point)| point.len()) else { return (0.0, Vec::new()) };
     let rows: Vec<f64> = points.iter().map(|(rows, _)| *rows).collect();
+    let in_lanes = InLanes::new(points);
     let mut centres = vec![points[random.pick(&rows)].1.clone()];
     // For all rows of a point.
-    let distance = |(rows, point): &(f64, Vec<f64>), centre: &[f64]| rows * squared_distance(point, centre);
-    let mut distances: Vec<f64> = points.iter().map(|point| distance(point, &centres[0])).collect();
-    while centres.len() < count && distances.iter().any(|d| *d > 0.0) {
-        let next = points[random.pick(&distances)].1.clone();
-        distances.iter_mut().zip(points).for_each(|(d, point)| *d = d.min(distance(point, &next)));
+    let distances =
+        |centre: &[f64]| in_lanes.squared_distances(centre).into_iter().zip(&rows).map(|(d, rows)| rows * d);
+    let mut least: Vec<f64> = distances(&centres[0]).collect();
+    while centres.len() < count && least.iter().any(|d| *d > 0.0) {
+        let next = points[random.pick(&least)].1.clone();
+        least.iter_mut().zip(distances(&next)).for_each(|(d, other)| *d = d.min(other));
         centres.push(next);
     }
     let mut inertia = f64::INFINITY;
     for _ in 0..STEPS {
         let mut sums = vec![(0.0, vec![0.0; width]); centres.len()];
         let mut total = 0.0;
-        for (rows, point) in points {
-            let (k, distance) = nearest(point, &centres);
+        for ((rows, point), (k, distance)) in points.iter().zip(in_lanes.nearest(&centres)) {
             total += rows * distance;
             sums[k].0 += rows;
             sums[k].1.iter_mut().zip(point).for_each(|(sum, x)| *sum += rows * x);

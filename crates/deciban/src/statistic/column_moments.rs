@@ -1,7 +1,7 @@
 //! Weight, mean and scatter of columns one by one, so that a missing cell costs its column one row and the
 //! others nothing. How rows join is told in `moments`.
 
-use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, sum, two_sum};
+use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, roots, sum, two_sum};
 use super::row_buffer::RowBuffer;
 use super::{Moments, Retract, Statistic};
 use crate::data::Tile;
@@ -71,11 +71,13 @@ impl ColumnMoments {
             return Ok(());
         }
         let whole = weights.map_or(rows as f64, |w| w.iter().sum());
+        let whole_roots = weights.map(roots);
+        let weighted = weights.zip(whole_roots.as_deref());
         for j in 0..self.width() {
             let shift = (self.weight[j] > 0.0).then_some(self.mean[j]);
             let column = tile.column_mut(j);
             if all_finite(column) {
-                let mean = vectorised!(centre(column, weights, whole, shift));
+                let mean = vectorised!(centre(column, weighted, whole, shift));
                 if !mean.0.is_finite() {
                     return Err(NotFinite);
                 }
@@ -89,7 +91,9 @@ impl ColumnMoments {
             let kept: Vec<f64> = weights.map_or(Vec::new(), |w| (0..rows).filter(there).map(|i| w[i]).collect());
             let mut cells: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
             let weight = if weights.is_some() { kept.iter().sum() } else { cells.len() as f64 };
-            let mean = centre(&mut cells, weights.map(|_| kept.as_slice()), weight, shift);
+            let kept_roots = roots(&kept);
+            let weighted = weights.map(|_| (kept.as_slice(), kept_roots.as_slice()));
+            let mean = centre(&mut cells, weighted, weight, shift);
             if !mean.0.is_finite() && !cells.is_empty() {
                 return Err(NotFinite);
             }

@@ -102,9 +102,11 @@ impl Moments {
             return Ok(());
         }
         let (mut mean, mut low) = (vec![0.0; self.width()], vec![0.0; self.width()]);
+        let roots = weights.map(roots);
+        let weighted = weights.zip(roots.as_deref());
         for (j, (m, l)) in mean.iter_mut().zip(&mut low).enumerate() {
             let shift = (self.weight > 0.0).then_some(self.mean[j]);
-            (*m, *l) = vectorised!(centre(tile.column_mut(j), weights, weight, shift));
+            (*m, *l) = vectorised!(centre(tile.column_mut(j), weighted, weight, shift));
         }
         if mean.iter().any(|m| !m.is_finite()) {
             return Err(NotFinite);
@@ -196,12 +198,23 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - b_part)) + (b - b_part))
 }
 
-/// Centres a column on its weighted mean, scales rows by √weight, and returns the mean.
+/// √w of each weight.
+pub(super) fn roots(weights: &[f64]) -> Vec<f64> {
+    vectorised!(weights.iter().map(|w| w.sqrt()).collect())
+}
+
+/// Centres a column on its weighted mean, scales rows by √weight, and returns the mean. Weights come with their roots,
+/// which are the same for all columns.
 ///
 /// The mean is taken of the residuals about `shift`, the mean of the rows before: their sum does
 /// not cancel as that of the numbers would. The first rows are summed twice instead.
 #[inline(always)]
-pub(super) fn centre(column: &mut [f64], weights: Option<&[f64]>, total: f64, shift: Option<f64>) -> (f64, f64) {
+pub(super) fn centre(
+    column: &mut [f64],
+    weights: Option<(&[f64], &[f64])>,
+    total: f64,
+    shift: Option<f64>,
+) -> (f64, f64) {
     match weights {
         None => {
             let shift = shift.unwrap_or_else(|| sum(column, |x| x) / total);
@@ -209,15 +222,29 @@ pub(super) fn centre(column: &mut [f64], weights: Option<&[f64]>, total: f64, sh
             column.iter_mut().for_each(|x| *x = (*x - mean) - low);
             (mean, low)
         }
-        Some(weights) => {
+        Some((weights, roots)) => {
             let divisor = if total > 0.0 { total } else { 1.0 };
-            let weighted = |shift: f64| column.iter().zip(weights).map(|(x, w)| w * (x - shift)).sum::<f64>();
+            let weighted = |shift: f64| weighted_sum(column, weights, shift);
             let shift = shift.unwrap_or_else(|| weighted(0.0) / divisor);
             let (mean, low) = two_sum(shift, weighted(shift) / divisor);
-            column.iter_mut().zip(weights).for_each(|(x, w)| *x = ((*x - mean) - low) * w.sqrt());
+            column.iter_mut().zip(roots).for_each(|(x, root)| *x = ((*x - mean) - low) * root);
             (mean, low)
         }
     }
+}
+
+/// Σ w(x − shift), in sixteen lanes.
+#[inline(always)]
+fn weighted_sum(values: &[f64], weights: &[f64], shift: f64) -> f64 {
+    let ((x, last_x), (w, last_w)) = (values.as_chunks::<16>(), weights.as_chunks::<16>());
+    let mut lanes = [0.0; 16];
+    for (x, w) in x.iter().zip(w) {
+        for k in 0..16 {
+            lanes[k] += w[k] * (x[k] - shift);
+        }
+    }
+    let last = last_x.iter().zip(last_w).map(|(x, w)| w * (x - shift)).sum::<f64>();
+    lanes.iter().sum::<f64>() + last
 }
 
 /// Σ f(x), in eight lanes.

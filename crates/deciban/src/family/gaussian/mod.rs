@@ -197,6 +197,11 @@ impl Family for Gaussian {
         let Some(density) = at else {
             return for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names));
         };
+        if let Assignment::Soft(shares) = to
+            && self.mapped_width().is_none()
+        {
+            return self.observe_shares(groups, x, shares, density, names);
+        }
         for_each_group(x, to, |group, cells| {
             self.for_each_tile(cells, names, |part, tile, weights| {
                 self.observe_filled(groups[group], part, names, (tile, weights), (density, group), None)

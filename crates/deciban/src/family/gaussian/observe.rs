@@ -6,8 +6,14 @@ use super::prepared::too_large;
 use super::{Gaussian, GaussianStatistic};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
+use crate::family::assignment::for_each_share;
 use crate::family::{Dealt, add_scores};
 use crate::statistic::{NotFinite, RowBuffer};
+
+/// Rows of a tile: tall enough that the rank-one joins are cheap, small enough for the second-level cache.
+fn tile_rows(width: usize) -> usize {
+    ((256 << 10) / (8 * width.max(1))).clamp(256, 1024)
+}
 
 impl Gaussian {
     /// Runs `observe` on tiles of the rows, after the maps that are settled.
@@ -17,8 +23,7 @@ impl Gaussian {
         names: &[String],
         mut observe: impl FnMut(&Cells<'_>, &mut Tile, Option<&[f64]>) -> Result<()>,
     ) -> Result<()> {
-        // Tall enough that the rank-one joins are cheap, small enough for the second-level cache.
-        let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(256, 1024);
+        let rows = tile_rows(x.width());
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
         for start in (0..x.rows()).step_by(rows) {
             let part = x.part(start..x.rows().min(start + rows));
@@ -29,6 +34,39 @@ impl Gaussian {
             observe(&part, &mut tile, part.weighted().then_some(weights.as_slice()))?;
         }
         Ok(())
+    }
+
+    /// Adds rows to all groups by their shares, as `for_each_group` and `for_each_tile` do; the rows are read once, and
+    /// those of a group are copied from what was read.
+    pub(super) fn observe_shares(
+        &self,
+        groups: &mut [&mut GaussianStatistic],
+        x: &Cells<'_>,
+        shares: &Tile,
+        density: &GaussianDensity,
+        names: &[String],
+    ) -> Result<()> {
+        let (mut all, mut tile) = (Tile::default(), Tile::default());
+        x.read_numbers(&mut all)?;
+        for_each_share(x, shares, |group, places, cells, weights| {
+            let rows = tile_rows(x.width());
+            for start in (0..places.len()).step_by(rows) {
+                let range = start..places.len().min(start + rows);
+                let places = &places[range.clone()];
+                tile.resize(places.len(), all.width());
+                let (first, last) = (places[0] as usize, places[places.len() - 1] as usize);
+                for j in 0..all.width() {
+                    let (column, own) = (all.column(j), tile.column_mut(j));
+                    match last - first + 1 == places.len() {
+                        true => own.copy_from_slice(&column[first..=last]),
+                        false => own.iter_mut().zip(places).for_each(|(own, &place)| *own = column[place as usize]),
+                    }
+                }
+                let (part, weights) = (cells.part(range.clone()), Some(&weights[range]));
+                self.observe_filled(groups[group], &part, names, (&mut tile, weights), (density, group), None)?;
+            }
+            Ok(())
+        })
     }
 
     /// Deals rows that lie one after the other out to the groups; `None` where they do not lie so.
