@@ -65,6 +65,9 @@ struct Told<'a> {
     table: &'a CodedTable,
     /// The rows, group after group.
     rows: Vec<u32>,
+    /// Their labels and weights, in the same order.
+    labels: Vec<u32>,
+    weights: Vec<f64>,
     /// Where each group begins, and where the last ends.
     starts: Vec<usize>,
     /// The share of each row's own class, by counts without the row.
@@ -76,13 +79,9 @@ impl<'a> Told<'a> {
     fn new(table: &'a CodedTable, root: &Root, step: usize) -> Self {
         let rows: Vec<u32> = (0..table.rows() as u32).step_by(step).collect();
         let shares = own_shares(table, root).into_iter().step_by(step).collect();
-        Told { table, starts: vec![0, rows.len()], rows, shares }
-    }
-
-    /// The label and the weight of a row.
-    #[inline]
-    fn row(&self, row: u32) -> (usize, f64) {
-        (self.table.labels[row as usize] as usize, self.table.weights[row as usize])
+        let labels = rows.iter().map(|&row| table.labels[row as usize]).collect();
+        let weights = rows.iter().map(|&row| table.weights[row as usize]).collect();
+        Told { table, starts: vec![0, rows.len()], rows, labels, weights, shares }
     }
 
     /// The shares of the rows' own classes if groups were split by a column.
@@ -91,22 +90,24 @@ impl<'a> Told<'a> {
         let mut counts = vec![0.0; self.table.codes[column] * classes];
         let mut totals = vec![0.0; self.table.codes[column]];
         let mut shares = Vec::with_capacity(self.rows.len());
+        let mut own: Vec<usize> = Vec::new();
         for group in self.starts.windows(2) {
-            let rows = &self.rows[group[0]..group[1]];
-            for &row in rows {
-                let (code, (label, weight)) = (usize::from(codes[row as usize]), self.row(row));
-                counts[code * classes + label] += weight;
+            let group = group[0]..group[1];
+            let (labels, weights) = (&self.labels[group.clone()], &self.weights[group.clone()]);
+            own.clear();
+            own.extend(self.rows[group.clone()].iter().map(|&row| usize::from(codes[row as usize])));
+            for ((&code, &label), weight) in own.iter().zip(labels).zip(weights) {
+                counts[code * classes + label as usize] += weight;
                 totals[code] += weight;
             }
-            for (&row, before) in rows.iter().zip(&self.shares[group[0]..group[1]]) {
-                let (code, (label, weight)) = (usize::from(codes[row as usize]), self.row(row));
+            let rows = own.iter().zip(labels).zip(weights.iter().zip(&self.shares[group]));
+            for ((&code, &label), (&weight, before)) in rows {
                 let less = left_out(weight);
-                let n = (counts[code * classes + label] - less).max(0.0);
+                let n = (counts[code * classes + label as usize] - less).max(0.0);
                 shares.push((n + CONCENTRATION * before) / ((totals[code] - less).max(0.0) + CONCENTRATION));
             }
-            for &row in rows {
-                let code = usize::from(codes[row as usize]);
-                counts[code * classes + self.row(row).0] = 0.0;
+            for (&code, &label) in own.iter().zip(labels) {
+                counts[code * classes + label as usize] = 0.0;
                 totals[code] = 0.0;
             }
         }
@@ -118,13 +119,16 @@ impl<'a> Told<'a> {
         let codes = &self.table.columns[column];
         let shares = self.shares_by(column);
         let mut parts: Vec<Vec<usize>> = vec![Vec::new(); self.table.codes[column]];
-        let mut split = Told { table: self.table, rows: Vec::new(), starts: vec![0], shares: Vec::new() };
+        let (rows, labels, weights) = (Vec::new(), Vec::new(), Vec::new());
+        let mut split = Told { table: self.table, rows, labels, weights, starts: vec![0], shares: Vec::new() };
         for group in self.starts.windows(2) {
             (group[0]..group[1]).for_each(|place| parts[usize::from(codes[self.rows[place] as usize])].push(place));
             for part in &mut parts {
-                let weight: f64 = part.iter().map(|&place| self.row(self.rows[place]).1).sum();
+                let weight: f64 = part.iter().map(|&place| self.weights[place]).sum();
                 if part.len() > 1 || weight > 1.0 {
                     split.rows.extend(part.iter().map(|&place| self.rows[place]));
+                    split.labels.extend(part.iter().map(|&place| self.labels[place]));
+                    split.weights.extend(part.iter().map(|&place| self.weights[place]));
                     split.shares.extend(part.iter().map(|&place| shares[place]));
                     split.starts.push(split.rows.len());
                 }
@@ -140,8 +144,7 @@ impl<'a> Told<'a> {
         vectorised!(for (log, share) in logs.iter_mut().zip(shares) {
             *log = lanes::ln(*share);
         });
-        let weights: Vec<f64> = self.rows.iter().map(|&row| self.row(row).1).collect();
-        dot(&logs, &weights)
+        dot(&logs, &self.weights)
     }
 }
 
