@@ -1,6 +1,8 @@
 //! What a block becomes: its cells by column, with dictionaries of its own for categories, and the
 //! line of each row. A slot is a column that is wanted: a feature, the target, the weight.
 
+use std::sync::RwLock;
+
 use deciban::Result;
 use deciban::data::MISSING;
 use deciban::text::Word;
@@ -72,6 +74,17 @@ impl Parsed {
         let lines = Vec::with_capacity(capacity);
         let (matrix, files) = (Vec::new(), Vec::new());
         Parsed { rows: 0, cells: cells.collect(), matrix, lines, line_count: 0, files, fault: None }
+    }
+
+    /// Makes room for texts of so many bytes in all.
+    pub fn reserve_texts(&mut self, bytes: usize) {
+        let is_text = |cells: &&mut Cells| matches!(cells, Cells::Texts(_) | Cells::Kept(_));
+        let columns = self.cells.iter_mut().filter(is_text).count();
+        for cells in self.cells.iter_mut().filter(is_text) {
+            if let Cells::Texts(texts) | Cells::Kept(texts) = cells {
+                texts.reserve(bytes / columns);
+            }
+        }
     }
 
     /// How much memory the cells take, their dictionaries apart.
@@ -192,15 +205,14 @@ impl Parsed {
     }
 
     /// Makes words of texts, by the vocabulary so far.
-    pub fn count_words(&mut self, plan: &Plan, names: &Names) {
-        let columns = self.cells.iter_mut().zip(&plan.slots).zip(&names.levels);
-        for ((cells, slot), levels) in columns {
+    pub fn count_words(&mut self, plan: &Plan, names: &RwLock<Names>) {
+        for (place, (cells, slot)) in self.cells.iter_mut().zip(&plan.slots).enumerate() {
             if let (Cells::Texts(texts), Some(tokens)) = (&*cells, &slot.tokens) {
-                let vocabulary = match levels {
-                    Some(levels) => Vocabulary::Words(levels),
-                    None => Vocabulary::Hashed(plan.vocabulary.hashed_bits.unwrap_or(1)),
+                let vocabulary = match plan.vocabulary.hashed_bits {
+                    None => Vocabulary::Shared(names, place),
+                    Some(bits) => Vocabulary::Hashed(bits),
                 };
-                *cells = Cells::Words(Words::of(texts, tokens.clone(), vocabulary));
+                *cells = Cells::Words(Words::of(texts, tokens, vocabulary));
             }
         }
     }

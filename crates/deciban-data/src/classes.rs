@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deciban::data::{MISSING, UNSEEN, Written, level_key, spelled_key};
-use deciban::text::{Key, Word};
+use deciban::text::Word;
 use deciban::{Error, Result};
 
 use crate::cells::Missing;
@@ -61,7 +61,7 @@ impl Levels {
     }
 
     /// Words that are found on the way, `most` of them.
-    pub fn words(most: usize) -> Self {
+    pub fn of_words(most: usize) -> Self {
         Levels { most, ..Levels::open() }
     }
 
@@ -97,21 +97,22 @@ impl Levels {
         self.fixed
     }
 
-    /// The code of a name that is known.
-    #[inline]
-    pub fn find(&self, word: Word<'_>) -> Option<u32> {
-        self.names.find(word)
+    /// The names as words, to look up many at once.
+    pub fn words(&self) -> &Dictionary {
+        &self.names
     }
 
-    /// The same for a short word, if one glance finds it.
-    #[inline]
-    pub fn glance(&self, key: Key, hash: u64) -> Option<u32> {
-        self.names.glance(key, hash)
-    }
-
-    /// The codes of a block's new words; `None` if there are too many.
-    pub fn add(&mut self, words: &Dictionary) -> Option<Vec<u32>> {
-        let codes = words.iter().map(|text| Arc::make_mut(&mut self.names).code(Word::of(text))).collect();
+    /// The codes of a block's new words, whose dictionary is used up; `None` if there are too many.
+    pub fn add(&mut self, words: Dictionary) -> Option<Vec<u32>> {
+        let codes = match self.names.len() {
+            // The first block has the first words, in their order.
+            0 if words.len() > 0 => {
+                let codes = (0..words.len() as u32).collect();
+                self.names = Arc::new(words);
+                codes
+            }
+            _ => words.iter().map(|text| Arc::make_mut(&mut self.names).code(Word::of(text))).collect(),
+        };
         (self.names.len() <= self.most).then_some(codes)
     }
 

@@ -2,7 +2,7 @@
 //! their levels and classes get the codes of the whole input.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use deciban::data::{Column, MISSING, UNSEEN};
 use deciban::{Error, Result};
@@ -64,7 +64,7 @@ impl Names {
 /// Gives blocks their place, in the order of the input.
 pub(crate) struct Coder<'a> {
     plan: &'a Plan,
-    names: &'a Mutex<Names>,
+    names: &'a RwLock<Names>,
     unlabelled: bool,
     place: Place,
     labels: Option<Labels>,
@@ -104,7 +104,12 @@ impl Place {
 }
 
 impl<'a> Coder<'a> {
-    pub fn new(plan: &'a Plan, names: &'a Mutex<Names>, unlabelled: bool, labels: Option<(Arc<Input>, usize)>) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        names: &'a RwLock<Names>,
+        unlabelled: bool,
+        labels: Option<(Arc<Input>, usize)>,
+    ) -> Self {
         let labels = labels.map(|(input, block)| Labels {
             pieces: Pieces::new(input.clone(), block, Counter::default()),
             input,
@@ -121,8 +126,8 @@ impl<'a> Coder<'a> {
     }
 
     // A panic elsewhere leaves names that were added whole.
-    fn names(&self) -> MutexGuard<'a, Names> {
-        self.names.lock().unwrap_or_else(|e| e.into_inner())
+    fn names(&self) -> RwLockWriteGuard<'a, Names> {
+        self.names.write().unwrap_or_else(|e| e.into_inner())
     }
 
     /// The block in its place; `None` when the labels have come to their end before the rows.
@@ -132,7 +137,7 @@ impl<'a> Coder<'a> {
         let Names { levels, broken, unseen, .. } = &mut *names;
         for (slot, known) in levels.iter_mut().enumerate() {
             let name = &self.plan.slots[slot].name;
-            let (map, stranger) = match (known, &block.parsed.cells[slot]) {
+            let (map, stranger) = match (known, &mut block.parsed.cells[slot]) {
                 (Some(known), Cells::Codes { levels, codes }) => {
                     let (map, stranger) = known.map(levels, &self.plan.missing);
                     if let Some((_, Stranger::Unknown(level))) = &stranger {
@@ -146,7 +151,8 @@ impl<'a> Coder<'a> {
                 }
                 (known, Cells::Words(words)) => {
                     broken[slot] += words.broken;
-                    let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(&words.new)) else {
+                    let new = std::mem::take(&mut words.new);
+                    let Some(map) = known.as_mut().map_or(Some(Vec::new()), |known| known.add(new)) else {
                         let most = self.plan.vocabulary.most_words;
                         let message = format!(
                             "the texts have more than {most} different words: give §hashed_bits=20, §ngrams of fewer words, or a higher §most_words"

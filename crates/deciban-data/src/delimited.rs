@@ -24,6 +24,7 @@ pub(crate) fn parse(text: &[u8], dialect: Dialect, plan: &Plan, layout: &Layout)
     // The first record tells about how many there are.
     let typical = memchr(b'\n', text).unwrap_or(text.len()).max(2 * layout.slots.len());
     let mut parsed = Parsed::new(plan, text.len() / typical + text.len() / typical / 8 + 1);
+    parsed.reserve_texts(text.len());
     while cursor.skip_to_record() {
         let (line, start) = (cursor.line, cursor.at);
         parsed.lines.push(line as u32);

@@ -10,17 +10,36 @@ pub(crate) struct Dictionary {
     /// All texts, one after the other: one allocation instead of one per level.
     texts: Vec<u8>,
     ends: Vec<usize>,
-    /// Open addressing, at most half full.
+    keys: Vec<Key>,
+    /// Open addressing, at most half full. A slot is half of a hash and the code beside it, so that most of a
+    /// vocabulary's slots stay in the second-level cache; the keys of frequent words, which come early, are close
+    /// together.
     slots: Vec<Slot>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    key: Key,
-    /// The lower half of the hash; the higher half numbers hashed words.
-    hash: u32,
-    /// Code + 1, or 0 where the slot is free.
-    filled: u32,
+/// The lower half of a hash (the higher half numbers hashed words) in the high bits, and code + 1; 0 is free.
+type Slot = u64;
+
+/// Where no code is likely.
+pub(crate) const UNLIKELY: u32 = u32::MAX;
+
+/// The code of a slot that holds this hash.
+#[inline]
+fn code_of(slot: Slot, hash: u64) -> Option<u32> {
+    if slot != 0 && slot >> 32 == hash & 0xFFFF_FFFF { Some(slot as u32 - 1) } else { None }
+}
+
+/// Asks for the memory of a value that is read soon.
+#[inline]
+fn prefetch<T>(value: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = value {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: it is a hint to the processor, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
 }
 
 impl Dictionary {
@@ -56,18 +75,39 @@ impl Dictionary {
     /// The code of a word, if it has one.
     #[inline]
     pub fn find(&self, word: Word<'_>) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        self.slots[self.slot(word)].filled.checked_sub(1)
+        if self.slots.is_empty() { None } else { self.look_for(word).ok() }
     }
 
-    /// The code of a word with this key and hash that stands where the hash points to, as most do, if it
-    /// is short. `None` says nothing.
+    /// Where a word with this hash stands, as most do.
     #[inline]
-    pub fn glance(&self, key: Key, hash: u64) -> Option<u32> {
-        let slot = self.slots.get(hash as u32 as usize & self.slots.len().wrapping_sub(1))?;
-        if slot.key == key && key[1] >> 63 == 0 { slot.filled.checked_sub(1) } else { None }
+    fn home(&self, hash: u64) -> usize {
+        hash as u32 as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// The first of three steps to look up many words, for which the processor fetches the memory of all of them at
+    /// once: asks for the slots.
+    #[inline]
+    pub fn fetch(&self, hash: u64) {
+        prefetch(self.slots.get(self.home(hash)));
+    }
+
+    /// The second step: what is likely to be the code of a word with this hash, or [`UNLIKELY`]; asks for its key.
+    #[inline]
+    pub fn likely(&self, hash: u64) -> u32 {
+        match self.slots.get(self.home(hash)).and_then(|slot| code_of(*slot, hash)) {
+            Some(code) => {
+                prefetch(self.keys.get(code as usize));
+                code
+            }
+            None => UNLIKELY,
+        }
+    }
+
+    /// The third step: whether a likely code is the code of a word with this key. `false` for long words, of which a
+    /// key is not enough.
+    #[inline]
+    pub fn confirms(&self, likely: u32, key: Key) -> bool {
+        self.keys.get(likely as usize).is_some_and(|found| *found == key) && key[1] >> 63 == 0
     }
 
     /// The code of a word, which is added if it is new.
@@ -76,27 +116,33 @@ impl Dictionary {
         if self.slots.len() < 2 * (self.len() + 1) {
             self.grow();
         }
-        let slot = self.slot(word);
-        if self.slots[slot].filled == 0 {
-            self.texts.extend_from_slice(word.text());
-            self.ends.push(self.texts.len());
-            self.slots[slot] = Slot { key: word.key(), hash: word.hash() as u32, filled: self.ends.len() as u32 };
+        match self.look_for(word) {
+            Ok(code) => code,
+            Err(free) => {
+                self.texts.extend_from_slice(word.text());
+                self.ends.push(self.texts.len());
+                self.keys.push(word.key());
+                self.slots[free] = word.hash() << 32 | self.ends.len() as u64;
+                self.ends.len() as u32 - 1
+            }
         }
-        self.slots[slot].filled - 1
     }
 
-    /// Where a word is or belongs; there is always a free slot, so the search ends.
+    /// The code of a word, or the slot where it belongs; there is always a free slot, so the search ends.
     #[inline]
-    fn slot(&self, word: Word<'_>) -> usize {
+    fn look_for(&self, word: Word<'_>) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = word.hash() as u32 as usize & mask;
+        let mut at = self.home(word.hash());
         loop {
-            let slot = &self.slots[at];
-            if slot.filled == 0 {
-                return at;
+            let slot = self.slots[at];
+            if slot == 0 {
+                return Err(at);
             }
-            if slot.key == word.key() && (!word.is_long() || self.text(slot.filled - 1) == word.text()) {
-                return at;
+            if let Some(code) = code_of(slot, word.hash())
+                && self.keys[code as usize] == word.key()
+                && (!word.is_long() || self.text(code) == word.text())
+            {
+                return Ok(code);
             }
             at = (at + 1) & mask;
         }
@@ -104,10 +150,10 @@ impl Dictionary {
 
     fn grow(&mut self) {
         let mask = (2 * self.slots.len()).max(16) - 1;
-        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); mask + 1]);
-        for slot in old.into_iter().filter(|slot| slot.filled > 0) {
-            let mut at = slot.hash as usize & mask;
-            while self.slots[at].filled > 0 {
+        let old = std::mem::replace(&mut self.slots, vec![0; mask + 1]);
+        for slot in old.into_iter().filter(|slot| *slot != 0) {
+            let mut at = (slot >> 32) as usize & mask;
+            while self.slots[at] != 0 {
                 at = (at + 1) & mask;
             }
             self.slots[at] = slot;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 use deciban::data::{Batch, Column, Identity, Kind, Profile, Schema, Spelling, Written};
 use deciban::engine::Watch;
@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::batches::Batches;
 use crate::block::Block;
+use crate::cells::Parsed;
 use crate::classes::Levels;
 use crate::code::Names;
 use crate::document::texts_of;
@@ -50,15 +51,17 @@ type Report = Box<dyn Fn(u64, Option<u64>) + Send + Sync>;
 pub struct Files {
     pub(crate) input: Arc<Input>,
     pub(crate) labels: Option<Arc<Input>>,
-    pub(crate) names: Mutex<Names>,
+    pub(crate) names: RwLock<Names>,
     pub(crate) block: usize,
     pub(crate) report: Option<Report>,
     pub(crate) watch: Option<Arc<Watch>>,
     target: String,
     /// The columns with all their levels, after the first run.
-    complete: OnceLock<Vec<Column>>,
+    complete: OnceLock<Arc<Vec<Column>>>,
     /// What the first rows say of each feature, once somebody has asked.
     pub(crate) profiles: OnceLock<Vec<Profile>>,
+    /// The first block, if those rows have been looked at and not been read yet.
+    pub(crate) first: Mutex<Option<Parsed>>,
     /// How cells are written, if a schema says that; classes and levels are its, too.
     known: Option<Spelling>,
     /// Whether there may be classes, levels and words that the schema does not have.
@@ -162,7 +165,7 @@ impl Files {
         let words = options.vocabulary.hashed_bits.is_none().then_some(options.vocabulary.most_words);
         let levels = plan.features.iter().map(|column| match column.kind {
             Kind::Category => Some(Levels::open()),
-            Kind::Text => words.map(Levels::words),
+            Kind::Text => words.map(Levels::of_words),
             _ => None,
         });
         let names = Names::new(levels.collect(), classes);
@@ -204,12 +207,13 @@ impl Files {
         Ok(Files {
             target: target.into(),
             labels,
-            names: Mutex::new(names),
+            names: RwLock::new(names),
             block: BLOCK,
             report: None,
             watch: None,
             complete: OnceLock::new(),
             profiles: OnceLock::new(),
+            first: Mutex::new(None),
             known,
             grows: false,
             first_row: 0,
@@ -249,7 +253,7 @@ impl Files {
                 column.levels = known.levels.clone();
             }
         }
-        self.schema_of(columns, names.classes().to_vec())?.sorted_classes()
+        self.schema_of(columns.into(), names.classes().to_vec())?.sorted_classes()
     }
 
     /// The first file, `-` for standard input.
@@ -278,7 +282,7 @@ impl Files {
     /// The features in their order. The levels of categories and the words of texts are complete after
     /// a run.
     pub fn columns(&self) -> &[Column] {
-        self.complete.get().unwrap_or(&self.input.plan.features)
+        self.complete.get().map_or(&self.input.plan.features, |columns| columns)
     }
 
     /// What dates each feature holds, if it does.
@@ -299,17 +303,18 @@ impl Files {
 
     /// The columns, the target and the classes so far.
     pub fn schema(&self) -> Result<Schema> {
-        self.schema_of(self.columns_so_far(), self.classes())
+        let columns = self.complete.get().cloned().unwrap_or_else(|| self.columns_so_far().into());
+        self.schema_of(columns, self.classes())
     }
 
-    fn schema_of(&self, columns: Vec<Column>, classes: Vec<String>) -> Result<Schema> {
+    fn schema_of(&self, columns: Arc<Vec<Column>>, classes: Vec<String>) -> Result<Schema> {
         let options = &self.input.options;
         let reading = columns
             .iter()
             .any(|column| column.kind == Kind::Text)
             .then(|| Reading { tokeniser: options.tokeniser.clone(), hashed_bits: options.vocabulary.hashed_bits });
         let spelling = self.spelling(&columns);
-        Schema::new(columns, self.target.clone(), classes)?.with_reading(reading).with_spelling(spelling)
+        Schema::of_shared(columns, self.target.clone(), classes)?.with_reading(reading).with_spelling(spelling)
     }
 
     /// How the cells of these columns are written.
@@ -438,7 +443,7 @@ impl Files {
         let sorted = schema.sorted_classes()?;
         let places: HashMap<&String, u32> = sorted.classes().iter().zip(0..).collect();
         let map: Vec<u32> = schema.classes().iter().map(|name| places[name]).collect();
-        self.lock().classes.reorder(sorted.classes());
+        self.names.write().unwrap_or_else(|e| e.into_inner()).classes.reorder(sorted.classes());
         if let Some(kept) = &mut self.kept {
             kept.renumber_classes(&map, self.input.plan.class);
         }
@@ -460,8 +465,8 @@ impl Files {
     }
 
     // A panic elsewhere leaves names that were added whole.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(|e| e.into_inner())
+    pub(crate) fn lock(&self) -> RwLockReadGuard<'_, Names> {
+        self.names.read().unwrap_or_else(|e| e.into_inner())
     }
 
     fn columns_so_far(&self) -> Vec<Column> {
@@ -480,8 +485,7 @@ impl Files {
         if self.known.is_none() {
             self.lock().classes.check_seen()?;
         }
-        let columns = self.columns_so_far();
-        self.complete.get_or_init(|| columns);
+        self.complete.get_or_init(|| self.columns_so_far().into());
         Ok(())
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn sample_or_header(sources: &[Source], options: &Options) -> Result<
                 matches!(chunk, Chunk::Idx(_)) || (matches!(chunk, Chunk::Delimited(..)) && !options.header);
             let typed = matches!(chunk, Chunk::Idx(_) | Chunk::Records(_) | Chunk::Texts(_));
             let (missing, notation) = (options.missing(), options.notation()?);
-            let seen = look(chunk, table.names(), table.counted(), &missing, notation);
+            let seen = look(chunk, table.names(), table.counted(), (&missing, notation), &|name| options.is_text(name));
             let Seen { names, guesses, oddities, rows } = seen.map_err(|fault| {
                 let plan = Plan { by_row: source.in_memory, ..Plan::default() };
                 let place = (fault.row, table.first_line() + fault.line);
@@ -97,12 +97,13 @@ pub(crate) struct Seen {
     pub rows: usize,
 }
 
+/// What the columns of a chunk seem to be; nothing is guessed of those that are texts in any case.
 fn look(
     chunk: Chunk,
     names: &[String],
     counted: &'static str,
-    missing: &Missing,
-    notation: Notation,
+    (missing, notation): (&Missing, Notation),
+    is_text: &dyn Fn(&str) -> bool,
 ) -> Result<Seen, Fault> {
     let seen = |guesses, rows| Seen { names: names.to_vec(), guesses, oddities: Vec::new(), rows };
     match chunk {
@@ -126,7 +127,10 @@ fn look(
             }
             let (mut guesses, mut oddities) = (Vec::new(), Vec::new());
             for (cells, name) in parsed.cells.iter().zip(names) {
-                let (guess, tally) = guess(cells, missing, notation);
+                let (guess, tally) = match is_text(name) {
+                    true => (Guess::Text, Tally::default()),
+                    false => guess(cells, missing, notation),
+                };
                 oddities.extend(tally.oddity(name, matches!(guess, Guess::Number | Guess::Date)));
                 guesses.push(guess);
             }

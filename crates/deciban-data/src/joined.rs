@@ -45,9 +45,9 @@ pub fn joined(parts: &[Schema], vocabulary: &Vocabulary) -> Result<Schema> {
                 levels.names()
             }
             Kind::Text => {
-                let mut words = Levels::words(vocabulary.most_words);
+                let mut words = Levels::of_words(vocabulary.most_words);
                 for part in parts {
-                    if words.add(&Dictionary::of(&part.columns()[place].levels)).is_none() {
+                    if words.add(Dictionary::of(&part.columns()[place].levels)).is_none() {
                         let most = vocabulary.most_words;
                         return Err(Error::Schema(format!("{name}: the texts have more than {most} different words")));
                     }

@@ -95,7 +95,7 @@ pub fn read(
 ) -> Result<(Cells, Vec<String>)> {
     let plan = Plan::of_column(name, kind, options)?;
     let levels = match (known, kind) {
-        (None, Kind::Text) => Levels::words(plan.vocabulary.most_words),
+        (None, Kind::Text) => Levels::of_words(plan.vocabulary.most_words),
         (None, _) => Levels::open(),
         (Some(known), _) => known.0.clone(),
     };
@@ -146,7 +146,7 @@ impl Column {
                 let hashed = self.plan.vocabulary.hashed_bits;
                 let vocabulary = hashed.map_or(Vocabulary::Words(&self.levels), Vocabulary::Hashed);
                 let words = blocks.into_par_iter().map(|block| match block {
-                    Block::Texts(texts) => Words::of(&texts, tokens.clone(), vocabulary),
+                    Block::Texts(texts) => Words::of(&texts, tokens, vocabulary),
                     _ => Words::none(), // A plan with tokens makes texts.
                 });
                 self.add_words(words.collect())
@@ -157,8 +157,8 @@ impl Column {
 
     fn add_words(&mut self, words: Vec<Words>) -> Result<()> {
         let mut numbered = Vec::with_capacity(words.len());
-        for words in words {
-            let Some(map) = self.levels.add(&words.new) else {
+        for mut words in words {
+            let Some(map) = self.levels.add(std::mem::take(&mut words.new)) else {
                 let most = self.plan.vocabulary.most_words;
                 return Err(self.refuse(format!(
                     "the texts have more than {most} different words: give §hashed_bits=20, §ngrams of fewer words, \

@@ -199,6 +199,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a column was named as one of texts.
+    pub(crate) fn is_text(&self, name: &str) -> bool {
+        self.kinds.iter().rev().find(|(column, _)| column == name).is_some_and(|(_, kind)| *kind == Kind::Text)
+    }
+
     /// How numbers are written.
     pub(crate) fn notation(&self) -> Result<Notation> {
         let (decimal, thousands) = (self.decimal.unwrap_or('.'), self.thousands);

@@ -5,11 +5,10 @@ use deciban::data::{MISSING, Profile};
 use rayon::prelude::*;
 
 use crate::cells::{Cells, Parsed};
-use crate::classes::Levels;
 use crate::files::Files;
 use crate::pieces::Pieces;
 use crate::plan::Plan;
-use crate::words::{Vocabulary, Words};
+use crate::words::Words;
 
 impl Files {
     /// The profile of each feature, from the first block that has rows. A fault of the input is left
@@ -25,24 +24,48 @@ impl Files {
     fn look_anew(&self) -> Result<Vec<Profile>> {
         let plan = &self.input.plan;
         let mut pieces = Pieces::to_look_at(self.input.clone(), self.block);
+        let mut is_first = true;
         while let Some(piece) = pieces.next() {
-            let (_, _, parsed) = piece?.parse(plan);
+            let (_, _, mut parsed) = piece?.parse(plan);
             if parsed.fault.is_some() {
                 break;
             }
             if parsed.rows > 0 {
                 let is_partial = parsed.rows > Profile::MOST || pieces.next().is_some();
                 let slots = (0..plan.features.len()).into_par_iter();
-                return Ok(slots.map(|slot| Profile { is_partial, ..profile(&parsed, slot, plan) }).collect());
+                let found: Vec<_> = slots.map(|slot| profile(&parsed, slot, plan)).collect();
+                let mut profiles = Vec::with_capacity(found.len());
+                for (slot, (profile, words)) in found.into_iter().enumerate() {
+                    profiles.push(Profile { is_partial, ..profile });
+                    if let Some(words) = words.filter(|_| self.has_no_words(slot)) {
+                        parsed.cells[slot] = Cells::Words(words);
+                    }
+                }
+                *self.first.lock().unwrap_or_else(|e| e.into_inner()) = Some(parsed).filter(|_| is_first);
+                return Ok(profiles);
             }
+            is_first = false;
         }
         Ok(Vec::new())
     }
+
+    /// The first block as it was parsed for a look at it, if its words are still new.
+    pub(crate) fn take_first(&self) -> Option<Parsed> {
+        let parsed = self.first.lock().unwrap_or_else(|e| e.into_inner()).take()?;
+        let is_new = |(slot, cells): (usize, &Cells)| !matches!(cells, Cells::Words(_)) || self.has_no_words(slot);
+        parsed.cells.iter().enumerate().all(is_new).then_some(parsed)
+    }
+
+    /// Whether words of a column are numbered as they come, and none has come yet.
+    fn has_no_words(&self, slot: usize) -> bool {
+        self.lock().levels[slot].as_ref().is_some_and(|levels| levels.len() == 0 && !levels.is_fixed())
+    }
 }
 
-fn profile(parsed: &Parsed, slot: usize, plan: &Plan) -> Profile {
+/// What a column shows; of texts also their words, all of them new.
+fn profile(parsed: &Parsed, slot: usize, plan: &Plan) -> (Profile, Option<Words>) {
     let rows = parsed.rows.min(Profile::MOST);
-    match &parsed.cells[slot] {
+    let profile = match &parsed.cells[slot] {
         Cells::Numbers(numbers) => Profile::of_numbers(&numbers[..rows]),
         Cells::Codes { codes, levels } => {
             let missing: Vec<bool> = levels.iter().map(|text| plan.missing.has(text)).collect();
@@ -56,11 +79,13 @@ fn profile(parsed: &Parsed, slot: usize, plan: &Plan) -> Profile {
         }
         Cells::Texts(texts) => match &plan.slots[slot].tokens {
             Some(tokens) => {
-                let words = Words::of(texts, tokens.clone(), Vocabulary::Words(&Levels::words(usize::MAX)));
-                Profile::of_texts(parsed.rows, words.tokens() as f64, words.new.len())
+                let words = Words::all_new(texts, tokens);
+                let profile = Profile::of_texts(parsed.rows, words.tokens() as f64, words.new.len());
+                return (profile, Some(words));
             }
             None => Profile::default(),
         },
         Cells::Kept(_) | Cells::Words(_) => Profile::default(),
-    }
+    };
+    (profile, None)
 }

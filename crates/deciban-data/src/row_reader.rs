@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, RwLock};
 
 use arrow_array::RecordBatch;
 use deciban::data::{Column, Kind, Schema};
@@ -296,12 +296,12 @@ impl RowReader {
 
     /// Gives levels, words and classes their codes.
     fn gather(&self, plan: &Plan, parts: impl Iterator<Item = Result<(Arc<Layout>, Parsed)>>) -> Result<Rows> {
-        let names = Mutex::new(self.names.clone());
+        let names = RwLock::new(self.names.clone());
         let mut coder = Coder::new(plan, &names, self.options.unlabelled, None);
         let mut rows = Rows::none(plan, plan.class.is_some());
         for part in parts {
             let (layout, mut parsed) = part?;
-            parsed.count_words(plan, &self.names);
+            parsed.count_words(plan, &names);
             if let Some(mut block) = coder.place(layout, Some(1), parsed)? {
                 block.recode();
                 rows.add(&mut block, plan);

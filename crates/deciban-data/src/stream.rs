@@ -1,8 +1,9 @@
 //! The way of a block: a thread of its own reads, decompresses and cuts; groups of blocks are parsed
-//! in parallel; in order they get their place and codes; then they are handed on. At any time there
-//! are only a few groups in memory, however large the input is, but for what [`Files`] keeps for the
-//! next run.
+//! in parallel; in order they get their place and codes; then they are handed on, while the next group
+//! is parsed. At any time there are only a few groups in memory, however large the input is, but for
+//! what [`Files`] keeps for the next run.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 
@@ -10,15 +11,29 @@ use deciban::{Error, Result};
 use rayon::prelude::*;
 
 use crate::block::Block;
-use crate::code::{Coder, Names};
+use crate::cells::Parsed;
+use crate::code::Coder;
 use crate::files::Files;
 use crate::kept::Keeper;
+use crate::layout::Layout;
 use crate::pieces::{Piece, Pieces};
 use crate::source::Counter;
 
-/// Blocks that are parsed together: enough to keep all threads busy, few enough to stay small.
+/// Blocks that are handed on together: enough to keep all threads busy, few enough to stay small.
 fn group_size() -> usize {
     (4 * rayon::current_num_threads()).clamp(4, 32)
+}
+
+/// Blocks that are read ahead. Memory that has been used before costs less than fresh pages, so they are few.
+fn ahead() -> usize {
+    (2 * rayon::current_num_threads()).clamp(4, 32)
+}
+
+/// Blocks of a group that have been parsed, and what is wrong with the input behind them.
+#[derive(Default)]
+struct Group {
+    parsed: Vec<(Arc<Layout>, Option<u64>, Parsed)>,
+    failure: Option<Error>,
 }
 
 impl Files {
@@ -57,7 +72,7 @@ impl Files {
         let plan = &self.input.plan;
         let counter = Counter::default();
         let pieces = Pieces::new(self.input.clone(), self.block, counter.clone());
-        let (sender, receiver) = sync_channel(group_size().min(8));
+        let (sender, receiver) = sync_channel(ahead());
         // Not a scoped thread: after an error nobody waits for a pipe that may never speak again.
         let reader = std::thread::Builder::new().name("deciban-reader".into()).spawn(move || {
             for piece in pieces {
@@ -69,51 +84,59 @@ impl Files {
         let reader = reader.map_err(|e| Error::io("a thread for reading", e))?;
         let labels = self.labels.as_ref().map(|labels| (labels.clone(), self.block));
         let mut coder = Coder::new(plan, &self.names, self.input.options.unlabelled, labels);
-        while let Ok(first) = receiver.recv() {
-            let mut group = vec![first];
-            group.extend(receiver.try_iter().take(group_size() - 1));
-            let mut failure = None;
-            let mut pieces = Vec::with_capacity(group.len());
-            for piece in group {
-                match piece {
-                    Ok(piece) => pieces.push(piece),
-                    Err(e) => failure = Some(e), // It is the last.
-                }
-            }
-            let parsed: Vec<_> = {
-                // Nobody adds names while blocks are parsed.
-                let guard = self.lock();
-                let names: &Names = &guard;
-                let parse = |piece: Piece| {
-                    let (layout, first_line, mut parsed) = piece.parse(plan);
-                    parsed.count_words(plan, names);
-                    (layout, first_line, parsed)
-                };
-                pieces.into_par_iter().with_max_len(1).map(parse).collect()
+        let mut looked_at = self.take_first();
+        let mut group: Option<Group> = None;
+        loop {
+            // Only a fit looks at the first block before. Nobody waits for what comes of it alone, and others are
+            // better parsed when its words are known.
+            let is_known = looked_at.is_some();
+            let most = if is_known { 1 } else { group_size() };
+            let current = match group.take() {
+                Some(group) => group,
+                // Nothing is left to do but to wait.
+                None => match receiver.recv() {
+                    Ok(piece) => {
+                        let pieces = std::iter::once(piece).chain(receiver.try_iter().take(most - 1));
+                        self.parse(pieces.collect(), looked_at.take())
+                    }
+                    Err(_) => break,
+                },
             };
-            let mut blocks = Vec::with_capacity(parsed.len());
-            for (layout, first_line, parsed) in parsed {
-                match coder.place(layout, first_line, parsed) {
-                    Ok(block) => {
-                        blocks.extend(block.map(|block| Block { first_row: block.first_row + self.first_row, ..block }))
+            let mut next: Vec<_> = receiver.try_iter().take(group_size()).collect();
+            if next.is_empty() && is_known {
+                next.extend(receiver.recv().into_iter().chain(receiver.try_iter().take(group_size() - 1)));
+            }
+            rayon::in_place_scope(|scope| {
+                let Group { parsed, mut failure } = current;
+                let mut blocks = Vec::with_capacity(parsed.len());
+                let mut parsed = parsed.into_iter().map(|parsed| self.place(parsed, &mut coder));
+                let mut place = |result: Option<Result<Option<Block>>>| match result {
+                    Some(Ok(block)) => {
+                        blocks.extend(block);
+                        true
                     }
-                    Err(e) => {
+                    Some(Err(e)) => {
                         failure = Some(e);
-                        break;
+                        false
                     }
+                    None => false,
+                };
+                // The words of the first block get their codes before others look for them.
+                let goes_on = place(parsed.next());
+                if !next.is_empty() {
+                    scope.spawn(|_| group = Some(self.parse(next, None)));
                 }
-            }
-            blocks.par_iter_mut().with_max_len(1).for_each(|block| {
-                if hashes {
-                    block.hash(plan);
-                }
-                block.recode();
-            });
-            deliver(blocks)?;
-            self.tell(counter.load(Ordering::Relaxed));
-            if let Some(e) = failure {
-                return Err(e);
-            }
+                while goes_on && place(parsed.next()) {}
+                blocks.par_iter_mut().with_max_len(1).for_each(|block| {
+                    if hashes {
+                        block.hash(plan);
+                    }
+                    block.recode();
+                });
+                deliver(blocks)?;
+                self.tell(counter.load(Ordering::Relaxed));
+                failure.map_or(Ok(()), Err)
+            })?;
         }
         if reader.join().is_err() {
             let message = "the reader of this format gave up: the file is damaged".into();
@@ -124,6 +147,34 @@ impl Files {
         self.check_rows(rows)?;
         self.tell(counter.load(Ordering::Relaxed));
         self.complete()
+    }
+
+    /// Parses the pieces of a group, in parallel, but for the first if it is known already.
+    fn parse(&self, pieces: Vec<Result<Piece>>, first: Option<Parsed>) -> Group {
+        let plan = &self.input.plan;
+        let mut group = Group::default();
+        let mut known = vec![first];
+        known.resize_with(pieces.len(), || None);
+        // An error is the last.
+        let pieces: Vec<Piece> =
+            pieces.into_iter().map_while(|piece| piece.map_err(|e| group.failure = Some(e)).ok()).collect();
+        let parse = |(piece, known): (Piece, Option<Parsed>)| {
+            let (layout, first_line, mut parsed) = match known {
+                Some(parsed) => (piece.layout, piece.first_line, parsed),
+                None => piece.parse(plan),
+            };
+            parsed.count_words(plan, &self.names);
+            (layout, first_line, parsed)
+        };
+        group.parsed = pieces.into_par_iter().zip(known).with_max_len(1).map(parse).collect();
+        group
+    }
+
+    /// Gives a block its place among the rows, and its names their codes.
+    fn place(&self, parsed: (Arc<Layout>, Option<u64>, Parsed), coder: &mut Coder<'_>) -> Result<Option<Block>> {
+        let (layout, first_line, parsed) = parsed;
+        let block = coder.place(layout, first_line, parsed)?;
+        Ok(block.map(|block| Block { first_row: block.first_row + self.first_row, ..block }))
     }
 
     /// Refuses input that has other rows than before: nothing that is learned from both would be right.

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -45,19 +46,33 @@ pub trait Stored: Sized {
 pub struct Archive {
     kind: String,
     path: String,
-    json: BTreeMap<String, Value>,
+    json: BTreeMap<String, Json>,
     tensors: BTreeMap<String, Tensor>,
 }
 
-/// What stands in the container's metadata. A vocabulary is written without a copy of it.
-#[derive(Serialize, Deserialize)]
-struct Header<'a> {
-    /// First, so that it has a fixed place.
-    #[serde(default)]
-    checksum: Cow<'a, str>,
-    kind: Cow<'a, str>,
-    version: u64,
-    json: Cow<'a, BTreeMap<String, Value>>,
+/// A JSON value of an archive.
+#[derive(Debug)]
+enum Json {
+    /// To be written: a vocabulary becomes text at once, without a value for each word. Few ask for the value.
+    Text(String, OnceLock<Value>),
+    /// As it was read.
+    Value(Value),
+}
+
+impl Json {
+    fn value(&self) -> &Value {
+        match self {
+            Json::Text(text, value) => value.get_or_init(|| serde_json::from_str(text).unwrap_or_default()),
+            Json::Value(value) => value,
+        }
+    }
+}
+
+/// What stands in the container's metadata behind the checksum.
+#[derive(Deserialize)]
+struct Header {
+    kind: String,
+    json: BTreeMap<String, Value>,
 }
 
 /// The part of the header that every version has.
@@ -98,13 +113,13 @@ impl Archive {
 
     /// Puts a JSON value under `name`.
     pub fn put_json(&mut self, name: &str, value: &impl Serialize) -> Result<()> {
-        self.put_value(name, serde_json::to_value(value))
+        self.put_text(name, serde_json::to_string(value))
     }
 
     /// What [`Self::put_json`] comes to for all types, compiled once.
-    fn put_value(&mut self, name: &str, value: serde_json::Result<serde_json::Value>) -> Result<()> {
-        let value = value.map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
-        self.json.insert(name.into(), value);
+    fn put_text(&mut self, name: &str, text: serde_json::Result<String>) -> Result<()> {
+        let text = text.map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
+        self.json.insert(name.into(), Json::Text(text, OnceLock::new()));
         Ok(())
     }
 
@@ -120,8 +135,8 @@ impl Archive {
         T::deserialize(self.value(name)?).map_err(|e| self.unreadable(name, e))
     }
 
-    fn value(&self, name: &str) -> Result<&serde_json::Value> {
-        self.json.get(name).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))
+    fn value(&self, name: &str) -> Result<&Value> {
+        self.json.get(name).map(Json::value).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))
     }
 
     fn unreadable(&self, name: &str, error: serde_json::Error) -> Error {
@@ -153,7 +168,7 @@ impl Archive {
 
     /// Every JSON value with its name, for readers in other languages.
     pub fn json_values(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.json.iter().map(|(name, value)| (name.as_str(), value))
+        self.json.iter().map(|(name, json)| (name.as_str(), json.value()))
     }
 
     /// Every array with its name and shape, for readers in other languages.
@@ -174,9 +189,7 @@ impl Archive {
     /// The archive as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // One entry: a hash map of several would change the order of the bytes from run to run.
-        let (kind, json) = (Cow::Borrowed(self.kind.as_str()), Cow::Borrowed(&self.json));
-        let header = Header { checksum: NO_DIGITS.into(), kind, version: VERSION, json };
-        let header = serde_json::to_string(&header).map_err(|e| self.damaged(&e.to_string()))?;
+        let header = self.header().map_err(|e| self.damaged(&e.to_string()))?;
         let metadata = HashMap::from([("deciban".to_string(), header)]);
         let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
         let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| self.damaged(&e.to_string()))?;
@@ -184,6 +197,24 @@ impl Archive {
             true => Ok(bytes),
             false => Err(self.damaged("its header has no place for a checksum")),
         }
+    }
+
+    /// The metadata: `{"checksum": …, "kind": …, "version": …, "json": {…}}`, the checksum first, so that it has a
+    /// fixed place.
+    fn header(&self) -> serde_json::Result<String> {
+        let kind = serde_json::to_string(&self.kind)?;
+        let mut header = format!(r#"{{"checksum":"{NO_DIGITS}","kind":{kind},"version":{VERSION},"json":{{"#);
+        for (i, (name, json)) in self.json.iter().enumerate() {
+            header += if i > 0 { "," } else { "" };
+            header += &serde_json::to_string(name)?;
+            header += ":";
+            match json {
+                Json::Text(text, _) => header += text,
+                Json::Value(value) => header += &serde_json::to_string(value)?,
+            }
+        }
+        header += "}}";
+        Ok(header)
     }
 
     /// Reads what [`to_bytes`](Archive::to_bytes) wrote; it must hold `kind`.
@@ -214,7 +245,7 @@ impl Archive {
         if version.version >= WITH_CHECKSUM && !has_checksum {
             return Err(damaged("its checksum is not where it should be"));
         }
-        let Header { kind: found, json, .. } = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
+        let Header { kind: found, json } = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
         if found != kind {
             return Err(refuse(format!("this is a {found} file, not a {kind} file")));
         }
@@ -228,7 +259,8 @@ impl Archive {
             let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
             tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values: values.collect() });
         }
-        Ok(Archive { kind: kind.into(), path: path.into(), json: json.into_owned(), tensors })
+        let json = json.into_iter().map(|(name, value)| (name, Json::Value(value))).collect();
+        Ok(Archive { kind: kind.into(), path: path.into(), json, tensors })
     }
 
     /// Reads a file that must hold `kind`.

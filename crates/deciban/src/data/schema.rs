@@ -89,10 +89,15 @@ impl TryFrom<RawSchema> for Schema {
 impl Schema {
     /// Columns and classes, each with names of their own.
     pub fn new(columns: Vec<Column>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
+        Schema::of_shared(Arc::new(columns), target, classes)
+    }
+
+    /// The same for columns that somebody else keeps, too: they are not copied.
+    pub fn of_shared(columns: Arc<Vec<Column>>, target: impl Into<String>, classes: Vec<String>) -> Result<Self> {
         distinct(columns.iter().map(|c| c.name.as_str()), "column")?;
         distinct(classes.iter().map(String::as_str), "class")?;
         let spelling = Spelling::default();
-        Ok(Schema { columns: Arc::new(columns), target: target.into(), classes, reading: None, spelling })
+        Ok(Schema { columns, target: target.into(), classes, reading: None, spelling })
     }
 
     /// The same schema with another way of reading texts.

@@ -61,13 +61,17 @@ impl Tokens {
     /// Tokens as places in a buffer, with a few bytes behind the last.
     #[inline]
     fn each(&mut self, text: &str, mut body: impl FnMut(&str, usize, usize)) {
-        const BEHIND: &str = "        ";
+        const BEHIND: &str = "                ";
         let Tokens { rules, stop_words, lower, joined, spans } = self;
+        let is_ascii = text.is_ascii();
+        lower.clear();
         match rules.lowercase {
-            true => lowercase(text, lower),
-            false => {
-                lower.clear();
+            true if !is_ascii => lowercase(text, lower),
+            lowercase => {
                 lower.push_str(text);
+                if lowercase {
+                    lower.make_ascii_lowercase();
+                }
             }
         }
         let length = lower.len();
@@ -76,7 +80,7 @@ impl Tokens {
         let keep =
             |word: &str| word.chars().nth(rules.min_length.saturating_sub(1)).is_some() && !stop_words.contains(word);
         if !rules.characters && rules.ngrams == (1, 1) {
-            return runs(&lower[..length], rules.symbols, |start, end| {
+            return runs(&lower[..length], is_ascii, rules.symbols, |start, end| {
                 if keeps_all || keep(&lower[start..end]) {
                     body(lower, start, end);
                 }
@@ -98,7 +102,7 @@ impl Tokens {
                 }
             }
         } else {
-            runs(&lower[..length], rules.symbols, |start, end| {
+            runs(&lower[..length], is_ascii, rules.symbols, |start, end| {
                 let word = &lower[start..end];
                 if keeps_all || keep(word) {
                     if !spans.is_empty() {
@@ -169,34 +173,48 @@ fn class(c: char) -> Class {
 
 /// Where the runs of one class begin and end, but for blanks.
 #[inline]
-fn runs(text: &str, symbols: bool, body: impl FnMut(usize, usize)) {
-    match text.is_ascii() {
+fn runs(text: &str, is_ascii: bool, symbols: bool, body: impl FnMut(usize, usize)) {
+    match is_ascii {
         true => ascii_runs(text.as_bytes(), symbols, body),
         false => wide_runs(text, symbols, body),
     }
 }
 
 /// Sixty-four bytes at a time: a bit for each byte of a word and of a symbol; where a bit differs from
-/// the one before, a run ends. Words cost next to nothing per letter, and their lengths, which nobody
-/// can predict, no branches.
+/// the one before, a run begins or ends. Words cost next to nothing per letter, and their lengths, which
+/// nobody can predict, no branches.
 #[inline]
 fn ascii_runs(bytes: &[u8], symbols: bool, mut body: impl FnMut(usize, usize)) {
     let (mut start, mut open) = (0, false);
     let (mut word_before, mut symbol_before) = (0, 0);
+    let mut block = [b' '; 64];
     for (i, part) in bytes.chunks(64).enumerate() {
-        let mut block = [b' '; 64];
-        block[..part.len()].copy_from_slice(part);
-        let word = bits(&block, |b| ((b | 32).wrapping_sub(b'a') < 26) | (b.wrapping_sub(b'0') < 10) | (b == b'_'));
-        let symbol = if symbols { bits(&block, |b| b.wrapping_sub(b'!') < 94) & !word } else { 0 };
-        let mut changes = (word ^ (word << 1 | word_before)) | (symbol ^ (symbol << 1 | symbol_before));
-        while changes != 0 {
-            let bit = changes.trailing_zeros();
-            changes &= changes - 1;
-            let at = 64 * i + bit as usize;
-            if open {
-                body(start, at);
+        let block = match part.try_into() {
+            Ok(part) => part,
+            Err(_) => {
+                block[..part.len()].copy_from_slice(part);
+                block[part.len()..].fill(b' ');
+                &block
             }
-            (start, open) = (at, (word | symbol) >> bit & 1 == 1);
+        };
+        let (word, symbol) = classes(block);
+        let symbol = if symbols { symbol } else { 0 };
+        let (words, symbols) = (word << 1 | word_before, symbol << 1 | symbol_before);
+        let mut starts = (word & !words) | (symbol & !symbols);
+        let mut ends = (words & !word) | (symbols & !symbol);
+        if open && ends != 0 {
+            body(start, 64 * i + ends.trailing_zeros() as usize);
+            ends &= ends - 1;
+            open = false;
+        }
+        while ends != 0 {
+            // Each run has its beginning and its end, in order.
+            body(64 * i + starts.trailing_zeros() as usize, 64 * i + ends.trailing_zeros() as usize);
+            starts &= starts.wrapping_sub(1);
+            ends &= ends - 1;
+        }
+        if starts != 0 {
+            (start, open) = (64 * i + starts.trailing_zeros() as usize, true);
         }
         (word_before, symbol_before) = (word >> 63, symbol >> 63);
     }
@@ -205,8 +223,48 @@ fn ascii_runs(bytes: &[u8], symbols: bool, mut body: impl FnMut(usize, usize)) {
     }
 }
 
+/// A bit for each byte of a word, and one for each of a symbol.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+fn classes(block: &[u8; 64]) -> (u64, u64) {
+    use std::arch::x86_64::*;
+    // ASCII is not negative, so signed comparisons do.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn within(x: __m128i, first: u8, last: u8) -> __m128i {
+        let (below, above) = (_mm_set1_epi8(first as i8 - 1), _mm_set1_epi8(last as i8 + 1));
+        _mm_and_si128(_mm_cmpgt_epi8(x, below), _mm_cmplt_epi8(x, above))
+    }
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn sixteen(bytes: [u8; 16]) -> (u64, u64) {
+        let x: __m128i = bytemuck::cast(bytes);
+        let letter = within(_mm_or_si128(x, _mm_set1_epi8(32)), b'a', b'z');
+        let rest = _mm_or_si128(within(x, b'0', b'9'), _mm_cmpeq_epi8(x, _mm_set1_epi8(b'_' as i8)));
+        let word = _mm_or_si128(letter, rest);
+        let symbol = _mm_andnot_si128(word, within(x, b'!', b'~'));
+        (_mm_movemask_epi8(word) as u64, _mm_movemask_epi8(symbol) as u64)
+    }
+    let (mut words, mut symbols) = (0, 0);
+    for (k, part) in block.as_chunks().0.iter().enumerate() {
+        // SAFETY: every x86-64 has SSE2.
+        let (word, symbol) = unsafe { sixteen(*part) };
+        words |= word << (16 * k);
+        symbols |= symbol << (16 * k);
+    }
+    (words, symbols)
+}
+
+#[inline]
+#[cfg(not(target_arch = "x86_64"))]
+fn classes(block: &[u8; 64]) -> (u64, u64) {
+    let word = bits(block, |b| ((b | 32).wrapping_sub(b'a') < 26) | (b.wrapping_sub(b'0') < 10) | (b == b'_'));
+    (word, bits(block, |b| b.wrapping_sub(b'!') < 94) & !word)
+}
+
 /// A bit for each byte.
 #[inline]
+#[cfg(not(target_arch = "x86_64"))]
 fn bits(block: &[u8; 64], is: impl Fn(u8) -> bool) -> u64 {
     let mut flags = [0u8; 64];
     for (flag, byte) in flags.iter_mut().zip(block) {
