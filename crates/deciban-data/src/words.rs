@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn known_and_new_words() {
         let mut levels = Levels::of_words(100);
-        levels.add(&Dictionary::of(&["c", "a"]));
+        levels.add(Dictionary::of(&["c", "a"]));
         let mut found = words(&TEXTS, Vocabulary::Words(&levels));
         assert_eq!((found.broken, found.new.names()), (1, ["b", "d", "\u{fffd}"].map(String::from).to_vec()));
         // Meanwhile another block has added `x` and `d`.
