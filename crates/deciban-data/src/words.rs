@@ -270,8 +270,7 @@ impl Words {
             let tokens = self.offsets[i - 1]..self.offsets[i];
             self.offsets[i - 1] = end;
             match tokens.len() {
-                0 => {}
-                ..=FEW => {
+                1..=FEW => {
                     let row = in_order(&self.indices[tokens.start..], tokens.len());
                     for &word in &row[..tokens.len()] {
                         // Without a branch: the next word takes the place of one that is none.
