@@ -91,7 +91,7 @@ fn ln_1p_about(f: f64, n: f64) -> f64 {
 #[inline(always)]
 pub fn exp_single(x: f32) -> f32 {
     const SHIFT: f32 = 1.5 * (1u32 << 23) as f32;
-    const LN_2: [f32; 2] = [0.693_359_375, -2.121_944_4e-4];
+    const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     const TERMS: [f32; 6] = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
     let x = if x > -87.0 { x } else { -87.0 };
     let shifted = x * std::f32::consts::LOG2_E + SHIFT;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn single_precision_has_six_digits() {
-        for i in 0..=87_000 {
+        for i in 0..87_000 {
             let x = -0.001 * i as f32;
             let exact = f64::from(x).exp();
             assert!((f64::from(exp_single(x)) / exact - 1.0).abs() < 2e-7, "{x}");

@@ -13,12 +13,16 @@ use super::rows::CodedRows;
 /// thirty passes.
 const MOST_PRODUCTS: f64 = 60.0;
 
+/// Where a pass has fewer look-ups, of rows and terms, its iterations cost next to nothing.
+const LEAST_LOOK_UPS: f64 = 2e5;
+
 /// Rows in parts, which are added up in order, where there is but one output.
 const PARTS: usize = 4;
 
 /// Whether the Hessian of so many cells is worth its time.
 pub fn is_worth_it(cells: usize, rows: f64, terms: usize) -> bool {
-    (cells as f64).powi(3) / 3.0 <= MOST_PRODUCTS * rows * terms as f64
+    let look_ups = rows * terms as f64;
+    look_ups >= LEAST_LOOK_UPS && (cells as f64).powi(3) / 3.0 <= MOST_PRODUCTS * look_ups
 }
 
 /// For each output the Hessian by cells, row after row. `starts` says where the cells of each column begin, and where the

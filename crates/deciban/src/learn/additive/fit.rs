@@ -387,8 +387,15 @@ mod tests {
         with_problem(2, |prepared, _, design| {
             let coded = prepared.coded().unwrap().unwrap();
             let penalties = design.penalties(0.7, 4.0);
-            let problem =
-                Problem { engine: &coded, design, reader: &prepared.reader, classes: 2, penalties, stop: &|| Ok(()) };
+            let problem = Problem {
+                engine: &coded,
+                design,
+                reader: &prepared.reader,
+                rows: None,
+                classes: 2,
+                penalties,
+                stop: &|| Ok(()),
+            };
             let theta = vec![0.1; design.len()];
             let (_, _, diagonal) = problem.at(&theta, true).unwrap();
             let metric = design.metric(diagonal.data(), &problem.penalties);
@@ -415,7 +422,7 @@ mod tests {
             let at = |engine: &Memory<'_>, coded: bool| {
                 let reader = Reader { coded, ..prepared.reader.clone() };
                 let penalties = design.penalties(1.0, 6.0);
-                Problem { engine, design, reader: &reader, classes: 3, penalties, stop: &|| Ok(()) }
+                Problem { engine, design, reader: &reader, rows: None, classes: 3, penalties, stop: &|| Ok(()) }
                     .at(&theta, true)
                     .unwrap()
             };
