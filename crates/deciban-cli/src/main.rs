@@ -6,7 +6,6 @@ mod memory;
 static ALLOCATOR: memory::Checked = memory::Checked;
 
 fn main() {
-    memory::keep_pages();
     memory::set_aside();
     // Ctrl-C leaves no temporary file behind. Where no handler can be had, it ends the program as ever.
     let _ = ctrlc::set_handler(|| {

@@ -32,27 +32,6 @@ pub fn set_aside() {
     SET_ASIDE.store(unsafe { System.alloc(RESERVE) }, Ordering::SeqCst);
 }
 
-/// Lets the allocator keep up to 64 MiB that were freed, and take blocks of up to 32 MiB from these. Rows are read
-/// into a few buffers of about 1 MiB, again and again, and fresh pages for each of them take as long as parsing.
-/// The numbers are those that glibc comes to by itself, after it has given large blocks back to the system.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn keep_pages() {
-    const TRIM_THRESHOLD: std::ffi::c_int = -1;
-    const MMAP_THRESHOLD: std::ffi::c_int = -3;
-    unsafe extern "C" {
-        fn mallopt(parameter: std::ffi::c_int, value: std::ffi::c_int) -> std::ffi::c_int;
-    }
-    // SAFETY: it is a function of glibc, which the program is linked with; no other thread runs yet.
-    unsafe {
-        mallopt(MMAP_THRESHOLD, 32 << 20);
-        mallopt(TRIM_THRESHOLD, 64 << 20);
-    }
-}
-
-/// Other allocators have rules of their own.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn keep_pages() {}
-
 /// Ends the program, for want of so many bytes.
 #[cold]
 fn end(bytes: usize) -> *mut u8 {
