@@ -288,6 +288,10 @@ mod tests {
             assert_eq!(fitted(&again), expected, "a second run");
             let once = Files::of_batches(Batches::once(reader(rows)), options()).unwrap();
             assert_eq!(fitted(&once), expected);
+            // What a look at the first rows has taken is a part of the first block.
+            let looked_at = Files::of_batches(Batches::once(reader(rows)), options()).unwrap();
+            looked_at.look().unwrap();
+            assert_eq!(fitted(&looked_at), expected);
             let learner = Generative::gaussian(once.columns(), Gaussian::default()).unwrap();
             let error = learner.learn(&once).unwrap_err().to_string();
             assert!(error.contains("comes only once"), "{error}");

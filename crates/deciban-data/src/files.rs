@@ -60,8 +60,8 @@ pub struct Files {
     complete: OnceLock<Arc<Vec<Column>>>,
     /// What the first rows say of each feature, once somebody has asked.
     pub(crate) profiles: OnceLock<Vec<Profile>>,
-    /// The first block, if those rows have been looked at and not been read yet.
-    pub(crate) first: Mutex<Option<Parsed>>,
+    /// The first block and the length of its text, if those rows have been looked at and not been read yet.
+    pub(crate) first: Mutex<Option<(usize, Parsed)>>,
     /// How cells are written, if a schema says that; classes and levels are its, too.
     known: Option<Spelling>,
     /// Whether there may be classes, levels and words that the schema does not have.

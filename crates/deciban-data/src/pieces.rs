@@ -34,6 +34,14 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// How much text it is; `None` where it is none. What is only looked at may be a part of what is read later.
+    pub fn bytes(&self) -> Option<usize> {
+        match &self.chunk {
+            Chunk::Delimited(text, _) | Chunk::Json(text, _) => Some(text.len()),
+            Chunk::Records(_) | Chunk::Idx(_) | Chunk::Texts(_) => None,
+        }
+    }
+
     pub fn parse(self, plan: &Plan) -> (Arc<Layout>, Option<u64>, Parsed) {
         let parsed = self.chunk.parse(plan, &self.layout);
         (self.layout, self.first_line, parsed)

@@ -26,7 +26,9 @@ impl Files {
         let mut pieces = Pieces::to_look_at(self.input.clone(), self.block);
         let mut is_first = true;
         while let Some(piece) = pieces.next() {
-            let (_, _, mut parsed) = piece?.parse(plan);
+            let piece = piece?;
+            let bytes = piece.bytes().filter(|_| is_first);
+            let (_, _, mut parsed) = piece.parse(plan);
             if parsed.fault.is_some() {
                 break;
             }
@@ -41,7 +43,7 @@ impl Files {
                         parsed.cells[slot] = Cells::Words(words);
                     }
                 }
-                *self.first.lock().unwrap_or_else(|e| e.into_inner()) = Some(parsed).filter(|_| is_first);
+                *self.first.lock().unwrap_or_else(|e| e.into_inner()) = bytes.map(|bytes| (bytes, parsed));
                 return Ok(profiles);
             }
             is_first = false;
@@ -49,11 +51,11 @@ impl Files {
         Ok(Vec::new())
     }
 
-    /// The first block as it was parsed for a look at it, if its words are still new.
-    pub(crate) fn take_first(&self) -> Option<Parsed> {
-        let parsed = self.first.lock().unwrap_or_else(|e| e.into_inner()).take()?;
+    /// The first block as it was parsed for a look at it, if its words are still new, and the length of its text.
+    pub(crate) fn take_first(&self) -> Option<(usize, Parsed)> {
+        let (bytes, parsed) = self.first.lock().unwrap_or_else(|e| e.into_inner()).take()?;
         let is_new = |(slot, cells): (usize, &Cells)| !matches!(cells, Cells::Words(_)) || self.has_no_words(slot);
-        parsed.cells.iter().enumerate().all(is_new).then_some(parsed)
+        parsed.cells.iter().enumerate().all(is_new).then_some((bytes, parsed))
     }
 
     /// Whether words of a column are numbered as they come, and none has come yet.

@@ -149,8 +149,9 @@ impl Files {
         self.complete()
     }
 
-    /// Parses the pieces of a group, in parallel, but for the first if it is known already.
-    fn parse(&self, pieces: Vec<Result<Piece>>, first: Option<Parsed>) -> Group {
+    /// Parses the pieces of a group, in parallel, but for the first if it is known already. Of a stream, less may have
+    /// been looked at than is read: then the first one is parsed as well.
+    fn parse(&self, pieces: Vec<Result<Piece>>, first: Option<(usize, Parsed)>) -> Group {
         let plan = &self.input.plan;
         let mut group = Group::default();
         let mut known = vec![first];
@@ -158,9 +159,9 @@ impl Files {
         // An error is the last.
         let pieces: Vec<Piece> =
             pieces.into_iter().map_while(|piece| piece.map_err(|e| group.failure = Some(e)).ok()).collect();
-        let parse = |(piece, known): (Piece, Option<Parsed>)| {
-            let (layout, first_line, mut parsed) = match known {
-                Some(parsed) => (piece.layout, piece.first_line, parsed),
+        let parse = |(piece, known): (Piece, Option<(usize, Parsed)>)| {
+            let (layout, first_line, mut parsed) = match known.filter(|(bytes, _)| piece.bytes() == Some(*bytes)) {
+                Some((_, parsed)) => (piece.layout, piece.first_line, parsed),
                 None => piece.parse(plan),
             };
             parsed.count_words(plan, &self.names);
