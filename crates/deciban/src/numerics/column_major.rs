@@ -28,6 +28,15 @@ impl<'a, T> ColumnMajor<'a, T> {
         self.width
     }
 
+    /// The cells of column `j`.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> &'a [T] {
+        &self.values[j * self.distance..][..self.rows]
+    }
+
     /// The cells of R rows, from row `start` on, in column `j`.
     ///
     /// # Panics
@@ -54,6 +63,7 @@ mod tests {
         let values = [0.0, 1.0, 2.0, 3.0, 4.0];
         let columns = ColumnMajor::new(&values, 3, 2, 2).unwrap();
         assert_eq!((columns.cells::<2>(0, 0), columns.cells::<1>(1, 1)), (&[0.0, 1.0], &[4.0]));
+        assert_eq!(columns.column(1), [3.0, 4.0]);
         assert!(ColumnMajor::new(&values, 3, 2, 3).is_none());
         assert!(ColumnMajor::new(&values, usize::MAX, 3, 2).is_none());
         assert!(ColumnMajor::new(&values, 9, 0, 2).is_some());
