@@ -4,6 +4,7 @@ use deciban::engine::Memory;
 use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::family::{AnyFamily, AnyStatistic};
 use deciban::learn::{Block, Summarise};
+use deciban::statistic::{ColumnMoments, Statistic};
 use deciban::transform::Step;
 use deciban_tasks::describe;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -24,6 +25,13 @@ const FEW_CELLS: usize = 1 << 15;
 #[pyclass(module = "deciban._core")]
 #[derive(Clone)]
 pub struct Statistics(deciban::learn::Statistics);
+
+fn columns(class: &AnyStatistic) -> PyResult<&ColumnMoments> {
+    match class {
+        AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) => Ok(moments),
+        _ => Err(PyTypeError::new_err("these statistics are no moments of columns")),
+    }
+}
 
 /// The families by which the drop-in classifiers count.
 fn family(name: &str) -> PyResult<AnyFamily> {
@@ -222,9 +230,7 @@ impl Statistics {
             let mut parts = [Vec::new(), Vec::new(), Vec::new()];
             let mut width = 0;
             for class in classes {
-                let AnyStatistic::Gaussian(GaussianStatistic::Columns(moments)) = class else {
-                    return Err(PyTypeError::new_err("these statistics are no moments of columns"));
-                };
+                let moments = columns(class)?;
                 width = moments.width();
                 parts[0].extend_from_slice(moments.weight());
                 parts[1].extend_from_slice(moments.mean());
@@ -232,6 +238,17 @@ impl Statistics {
             }
             let [weight, mean, scatter] = parts.map(|part| to_numpy(py, &part, &[classes.len(), width]));
             Ok([weight?, mean?, scatter?])
+        })
+    }
+
+    /// Of column moments: the variance of the column whose variance over all classes is largest.
+    fn largest_variance(&self) -> PyResult<f64> {
+        self.read(|classes| {
+            let Some((first, others)) = classes.split_first() else { return Ok(0.0) };
+            let mut all = columns(first)?.clone();
+            others.iter().try_for_each(|class| all.merge(columns(class)?).map_err(raise))?;
+            let variances = all.scatter().iter().zip(all.weight()).filter(|(_, w)| **w > 0.0).map(|(s, w)| s / w);
+            Ok(variances.fold(0.0, f64::max))
         })
     }
 

@@ -3,6 +3,7 @@
 
 use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, roots, sum, two_sum};
 use super::row_buffer::RowBuffer;
+use super::shifted_sums::GroupSums;
 use super::{Moments, Retract, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
@@ -108,8 +109,7 @@ impl ColumnMoments {
         if rows.rows() == 0 {
             return Ok(());
         }
-        let is_known = self.weight.iter().all(|weight| *weight > 0.0);
-        let Ok(mean) = rows.mean(&self.mean, is_known) else {
+        let Ok(mean) = rows.mean(&self.mean, self.is_known()) else {
             // Some cells are missing, or infinite.
             let weights = rows.weights();
             let is_weighted = weights.iter().any(|weight| *weight != 1.0);
@@ -121,6 +121,29 @@ impl ColumnMoments {
         }
         self.rows += count;
         Ok(())
+    }
+
+    /// Whether there is a mean of every column.
+    pub(crate) fn is_known(&self) -> bool {
+        self.weight.iter().all(|weight| *weight > 0.0)
+    }
+
+    /// Adds rows that were summed about the mean; `false`, and nothing is added, where cells were missing or infinite,
+    /// or where the rows lie so far off that Σ(x − c)² would lose digits.
+    pub(crate) fn join_sums(&mut self, of: GroupSums<'_>) -> bool {
+        const MOST_LOST: f64 = 1.0 / 16.0;
+        let total = if of.weight > 0.0 { of.weight } else { 1.0 };
+        // A comparison with NaN is false.
+        let is_near = |(sum, square): (&f64, &f64)| sum * sum / total <= MOST_LOST * square && square.is_finite();
+        if !of.sums.iter().zip(of.squares).all(is_near) {
+            return false;
+        }
+        for j in 0..self.width() {
+            let (sum, square) = (of.sums[j], of.squares[j]);
+            self.join(j, of.rows, of.weight, two_sum(of.centre[j], sum / total), square - sum * (sum / total));
+        }
+        self.rows += of.rows;
+        true
     }
 
     fn join(&mut self, j: usize, cells: f64, weight: f64, (mean, low): (f64, f64), scatter: f64) {

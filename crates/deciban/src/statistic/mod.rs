@@ -4,11 +4,13 @@
 mod column_moments;
 mod moments;
 mod row_buffer;
+mod shifted_sums;
 mod sketch;
 
 pub use column_moments::ColumnMoments;
 pub use moments::{Moments, NotFinite};
 pub(crate) use row_buffer::RowBuffer;
+pub(crate) use shifted_sums::ShiftedSums;
 pub use sketch::{Quantiles, Sketches};
 
 use crate::error::Result;

@@ -55,13 +55,14 @@ class GaussianNB(Predictions, peer.GaussianNB):
         moments = column_moments(X, codes, len(classes), sample_weight)
         # The variance of all rows of this call scales the smoothing, as in scikit-learn without their weights.
         plain = moments if sample_weight is None else column_moments(X, codes, len(classes), None)
-        epsilon = self.var_smoothing * total_variance(*plain.column_moments()).max()
+        epsilon = self.var_smoothing * plain.largest_variance()
         lacks = None
         if not is_first:
             moments = self._moments.merge(moments) or self._moments
         weight, theta, scatter = moments.column_moments()
         counts = moments.weights()
-        unknown = np.argwhere((weight == 0) & (counts[:, None] > 0))
+        is_whole = weight.all()
+        unknown = () if is_whole else np.argwhere((weight == 0) & (counts[:, None] > 0))
         if len(unknown):
             c, j = unknown[0]
             lacks = (
@@ -70,8 +71,8 @@ class GaussianNB(Predictions, peer.GaussianNB):
             )
             if is_fit:
                 raise ValueError(lacks)
-        with np.errstate(invalid="ignore"):
-            var = np.where(weight > 0, scatter / weight, 0.0) + epsilon
+        # A class or a column without rows has a scatter of 0.
+        var = scatter / (weight if is_whole else np.where(weight > 0, weight, 1.0)) + epsilon
         single = X.dtype == np.float32
         kind = np.float32 if single and KEEPS_SINGLE else np.float64
         self._moments, self._lacks, self.classes_ = moments, lacks, classes
@@ -146,10 +147,3 @@ def column_moments(X, codes, classes, sample_weight):
         found = _core.Statistics(_arrays.table(dense(X, rows), codes[rows], part), classes, "column-moments")
         moments = found if moments is None else moments.merge(found) or moments
     return moments
-
-
-def total_variance(weight, mean, scatter):
-    """The variance of each column over all classes: within and between them."""
-    total = np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
-    centre = (weight * mean).sum(axis=0) / total
-    return (scatter + weight * (mean - centre) ** 2).sum(axis=0) / total

@@ -18,12 +18,12 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from .. import _core
 from . import _arrays
 from ._linear import LinearPredictions
-from ._predictions import PEER
+from ._predictions import PEER, validated
 
 #: What scikit-learn says when its solver has not come to an end.
 WARNINGS = {
@@ -68,7 +68,7 @@ class LogisticRegression(LinearPredictions, peer.LogisticRegression):
         large = self.solver not in ("liblinear", "sag", "saga")
         dtypes = [np.float64] if self.solver == "liblinear" else [np.float64, np.float32]
         checks = {"dtype": dtypes, "accept_large_sparse": large, "ensure_all_finite": False}
-        X, y = validate_data(self, X, y, accept_sparse="csr", **checks)
+        X, y = validated(self, X, y, True, accept_sparse="csr", **checks)
         _arrays.check_finite(self, X)
         classes, codes = _arrays.encode(y)
         k, width, dtype = len(classes), X.shape[1], X.dtype

@@ -159,12 +159,12 @@ class Predictions:
 def validated(model, X, y, reset, **checks):
     """Labelled rows, after scikit-learn's validation. With `reset`, its attributes of columns are set.
 
-    Arrays of further rows that pass as they are are not sent through it: it takes longer than learning a few rows.
+    Arrays that pass as they are are not sent through it: it takes longer than learning a few rows.
     """
+    kinds = checks.get("dtype")
     is_plain = (
-        not reset
-        and model._is_plain(X)
-        and X.dtype.kind == "f"
+        (type(X) is np.ndarray and X.ndim == 2 and X.shape[1] > 0 if reset else model._is_plain(X))
+        and X.dtype in (kinds if isinstance(kinds, list) else (DOUBLE, SINGLE))
         and type(y) is np.ndarray
         and y.ndim == 1
         and y.dtype.kind in "iu"
@@ -173,6 +173,9 @@ def validated(model, X, y, reset, **checks):
     )
     if not is_plain:
         return validate_data(model, X, y, reset=reset, **checks)
+    if reset:
+        model.n_features_in_ = X.shape[1]
+        vars(model).pop("feature_names_in_", None)
     if checks["ensure_all_finite"]:
         assert_all_finite(X, allow_nan=True, estimator_name=type(model).__name__, input_name="X")
     return X, y
@@ -184,6 +187,8 @@ def classes_of_parts(model, is_first, classes):
         raise ValueError("classes must be passed on the first call to partial_fit.")
     if is_first:
         return np.unique(classes)
+    if isinstance(classes, list) and classes == model.classes_.tolist():
+        return model.classes_
     if classes is not None and not np.array_equal(model.classes_, np.unique(classes)):
         raise ValueError(
             f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {model.classes_!r}"

@@ -53,7 +53,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Family, Names, for_each_group};
+use super::{Assignment, Dealt, Family, Names, for_each_group};
 use crate::data::Cells;
 use crate::error::{Error, Result};
 use crate::statistic::{ColumnMoments, Moments, NotFinite};
@@ -168,6 +168,10 @@ impl Family for Gaussian {
     }
 
     fn observe(&self, statistic: &mut GaussianStatistic, x: &Cells<'_>, names: &[String]) -> Result<()> {
+        let one = Dealt::new(vec![0; x.rows()].into(), 1);
+        if let Some(observed) = self.deal_out(&mut [statistic], x, &one, names) {
+            return observed;
+        }
         self.for_each_tile(x, names, |part, tile, weights| match statistic.observe(tile, weights) {
             Ok(()) => Ok(()),
             Err(NotFinite) => {

@@ -8,11 +8,38 @@ use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::family::assignment::for_each_share;
 use crate::family::{Dealt, add_scores};
-use crate::statistic::{NotFinite, RowBuffer};
+use crate::numerics::RowMajor;
+use crate::statistic::{ColumnMoments, NotFinite, RowBuffer, ShiftedSums};
 
 /// Rows of a tile: tall enough that the rank-one joins are cheap, small enough for the second-level cache.
 fn tile_rows(width: usize) -> usize {
     ((256 << 10) / (8 * width.max(1))).clamp(256, 1024)
+}
+
+/// Rows for each group that are summed at once about the means of those before.
+const PART: usize = 256;
+
+/// Adds rows to the groups that have means already, without a copy; `is_left` tells whose rows were not added.
+fn observe_in_place(
+    groups: &mut [&mut GaussianStatistic],
+    sums: &mut ShiftedSums,
+    (rows, of_rows, weights): (&RowMajor<'_>, &[u32], &[f64]),
+    is_left: &mut [bool],
+) {
+    is_left.fill(true);
+    let mut known: Vec<(usize, &mut ColumnMoments)> = Vec::new();
+    for (group, statistic) in groups.iter_mut().enumerate() {
+        match statistic {
+            GaussianStatistic::Columns(columns) if columns.is_known() => known.push((group, columns)),
+            _ => {}
+        }
+    }
+    if known.is_empty() {
+        return;
+    }
+    known.iter().for_each(|(group, columns)| sums.start(*group, columns.mean()));
+    sums.add(rows, of_rows, weights);
+    known.iter_mut().for_each(|(group, columns)| is_left[*group] = !columns.join_sums(sums.of(*group)));
 }
 
 impl Gaussian {
@@ -83,7 +110,7 @@ impl Gaussian {
         let numbers = x.row_major().filter(|_| tall >= 32 && self.settled.is_none())?;
         let mut weights = Vec::new();
         x.read_weights(&mut weights);
-        let mut observe = |group: usize, rows: &mut RowBuffer| {
+        let observe = |groups: &mut [&mut GaussianStatistic], group: usize, rows: &mut RowBuffer| {
             let observed = groups[group].observe_rows(rows).or_else(|NotFinite| {
                 let is_weighted = rows.weights().iter().any(|weight| *weight != 1.0);
                 groups[group].observe_with_gaps(&rows.tile(), is_weighted.then_some(rows.weights()))
@@ -91,15 +118,35 @@ impl Gaussian {
             rows.clear();
             observed.map_err(|NotFinite| self.explain_not_finite(x, names))
         };
+        let is_columnwise = groups.iter().all(|group| matches!(group, GaussianStatistic::Columns(_)));
+        let mut sums = ShiftedSums::new(if is_columnwise { count } else { 0 }, x.width());
         Some(RowBuffer::with_each(count, x.width(), |buffers| {
-            for (i, &group) in dealt.groups().iter().enumerate() {
-                let buffer = &mut buffers[group as usize];
-                buffer.push(numbers.row(i), weights[i]);
-                if buffer.rows() == tall {
-                    observe(group as usize, buffer)?;
+            let mut is_left = vec![true; count];
+            for start in (0..numbers.rows()).step_by(PART * count.max(1)) {
+                let range = start..numbers.rows().min(start + PART * count);
+                let (of_rows, weights) = (&dealt.groups()[range.clone()], &weights[range.clone()]);
+                if is_columnwise {
+                    let rows = (&numbers.part(range.clone()), of_rows, weights);
+                    observe_in_place(groups, &mut sums, rows, &mut is_left);
+                }
+                if !is_left.contains(&true) {
+                    continue;
+                }
+                for ((i, &group), &weight) in
+                    range.zip(of_rows).zip(weights).filter(|((_, g), _)| is_left[**g as usize])
+                {
+                    let buffer = &mut buffers[group as usize];
+                    buffer.push(numbers.row(i), weight);
+                    if buffer.rows() == tall {
+                        observe(groups, group as usize, buffer)?;
+                    }
+                }
+                if is_columnwise {
+                    // With means, the next rows need no copy.
+                    buffers.iter_mut().enumerate().try_for_each(|(group, buffer)| observe(groups, group, buffer))?;
                 }
             }
-            buffers.iter_mut().enumerate().try_for_each(|(group, buffer)| observe(group, buffer))
+            buffers.iter_mut().enumerate().try_for_each(|(group, buffer)| observe(groups, group, buffer))
         }))
     }
 
