@@ -71,6 +71,8 @@ impl Row {
         let positive = |p: &f64| if *p > 0.0 { *p } else { 0.0 };
         match self {
             Row::ZeroOne(own) => posterior.iter().enumerate().filter(|(k, _)| k != own).map(|(_, p)| positive(p)).sum(),
+            // Exactly, though the probabilities are rounded.
+            Row::Each(costs) if costs.iter().all(|c| *c == costs[0]) => costs[0],
             Row::Each(costs) => costs.iter().zip(posterior).map(|(c, p)| c * positive(p)).sum(),
         }
     }
@@ -306,6 +308,8 @@ mod tests {
         let costs = Costs::zero_one(&["a".into(), "b".into()]).with_reject(0.1).unwrap();
         let decide = |p: f64| costs.actions()[costs.best(&[p, 1.0 - p]).0].clone();
         assert_eq!((decide(0.95).as_str(), decide(0.6).as_str(), decide(0.05).as_str()), ("a", "reject", "b"));
+        // Its cost is what was said, though rounded probabilities do not sum to 1.
+        assert_eq!(costs.best(&[0.6, 0.4 - 1e-15]), (2, 0.1));
         assert!(costs.llr_threshold(&Prior::uniform(2)).is_err());
         assert!(costs.with_reject(0.2).is_err());
     }
@@ -345,7 +349,8 @@ mod tests {
         let mut costs = Costs::zero_one(&names).with_reject(0.4).unwrap();
         costs.set(2, 0, 5.0).unwrap();
         for p in [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.0, 0.35, 0.65], [0.4, 0.4, 0.2], [0.25, 0.25, 0.5]] {
-            let all: Vec<f64> = (0..4).map(|a| (0..3).map(|k| costs.cost(a, k) * p[k]).sum()).collect();
+            let decided = (0..3).map(|a| (0..3).map(|k| costs.cost(a, k) * p[k]).sum());
+            let all: Vec<f64> = decided.chain([0.4]).collect();
             let least = (0..4).reduce(|a, b| if all[b] < all[a] { b } else { a }).unwrap();
             let (action, cost) = costs.best(&p);
             assert_eq!((action, costs.expected(&p)), (least, all.clone()), "{p:?}");

@@ -38,9 +38,15 @@ const ARTANH: [f64; 10] = {
     terms
 };
 
+/// Σ termsₖ xᵏ, the highest power first, of an even number of terms: even and odd powers by Horner's rule in x², two
+/// sums that do not wait for each other.
 #[inline(always)]
-fn horner(terms: &[f64], x: f64) -> f64 {
-    terms.iter().fold(0.0, |sum, term| sum * x + term)
+fn polynomial<const TERMS: usize>(terms: &[f64; TERMS], x: f64) -> f64 {
+    const { assert!(TERMS.is_multiple_of(2)) };
+    let square = x * x;
+    let [odd, even] =
+        terms.as_chunks().0.iter().fold([0.0; 2], |[odd, even], [a, b]| [odd * square + a, even * square + b]);
+    odd * x + even
 }
 
 /// eˣ; 0 below −708, where it is less than any normal number, and ∞ above 709.
@@ -50,7 +56,7 @@ pub fn exp(x: f64) -> f64 {
     let n = shifted - SHIFT;
     let r = (x - n * LN_2[0]) - n * LN_2[1];
     let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    let y = power * (1.0 + (r + r * r * horner(&EXP, r)));
+    let y = power * (1.0 + (r + r * r * polynomial(&EXP, r)));
     let y = if x < -708.0 { 0.0 } else { y };
     if x > 709.0 { f64::INFINITY } else { y }
 }
@@ -83,7 +89,7 @@ fn ln_1p_about(f: f64, n: f64) -> f64 {
     let z = s * s;
     let half = 0.5 * f * f;
     // f − (½f² − s(½f² + …)): small terms first, so that the rounding is that of the last addition.
-    n * LN_2[0] - ((half - (s * (half + z * horner(&ARTANH, z)) + n * LN_2[1])) - f)
+    n * LN_2[0] - ((half - (s * (half + z * polynomial(&ARTANH, z)) + n * LN_2[1])) - f)
 }
 
 /// eˣ in single precision, of x from −87 to 0, and e⁻⁸⁷ below; off by at most 2·10⁻⁷ of it. (The polynomial is that of
