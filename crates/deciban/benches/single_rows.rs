@@ -1,11 +1,9 @@
 //! One row at a time: 20 numbers by full Gaussians of three classes, and a message of 20 words of 50,000.
 //!
 //! `cargo bench -p deciban --bench single_rows`. Each figure is the best of 20 means over 5,000 rows, with the
-//! batch made anew for each row, as a service would. It also counts allocations.
+//! batch made anew for each row, as a service would. `tests/single_rows.rs` counts what they allocate: nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use deciban::data::{Batch, Column, Kind, Schema, Sparse};
@@ -16,38 +14,16 @@ use deciban::family::multinomial::Multinomial;
 use deciban::learn::{Block, Classifier, Generative, Learner, Logistic};
 use deciban::numerics::Random;
 
-/// Counts what is allocated.
-struct Counting;
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: the system's allocator does the work.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 const TIMES: usize = 5_000;
 
 fn measure(what: &str, goal: f64, mut score: impl FnMut(usize)) {
     let mut best = f64::INFINITY;
-    let mut allocations = 0;
     for _ in 0..20 {
-        let (start, before) = (Instant::now(), ALLOCATIONS.load(Ordering::Relaxed));
+        let start = Instant::now();
         (0..TIMES).for_each(&mut score);
         best = best.min(start.elapsed().as_secs_f64() / TIMES as f64);
-        allocations = (ALLOCATIONS.load(Ordering::Relaxed) - before) / TIMES;
     }
-    println!("{what:<44} {:6.2} µs   (at most {goal})   {allocations} allocations", 1e6 * best);
+    println!("{what:<44} {:6.2} µs   (at most {goal})", 1e6 * best);
 }
 
 fn main() {

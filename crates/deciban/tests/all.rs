@@ -34,3 +34,4 @@ mod proportions;
 mod recovery;
 mod reference;
 mod select;
+mod single_rows;

@@ -289,6 +289,33 @@ fn many_correlated_columns_take_few_steps() {
 }
 
 #[test]
+fn rare_columns_that_are_all_but_certain_take_few_steps() {
+    let (rows, columns, classes) = (4000, 30, 4);
+    let mut random = Random::new(5);
+    let (mut x, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..rows {
+        let numbers: Vec<f64> = (0..6).map(|_| random.normal()).collect();
+        let (rare, first) = (random.below(800) as usize, u32::from(numbers[0] + random.normal() > 0.0));
+        x.extend(numbers);
+        x.extend((6..columns).map(|j| f64::from(u8::from(rare == j))));
+        labels.push(if (6..columns).contains(&rare) { (rare % classes) as u32 } else { first });
+    }
+    let names: Vec<String> = (0..columns).map(|j| format!("x{j}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let schema = Schema::numbers(&names, "y", &["a", "b", "c", "d"]).unwrap();
+    let batch = Batch::new(rows).row_major(&x[..], columns).unwrap();
+    let engine = Memory::new(schema, batch.clone().classes(&labels).unwrap()).unwrap();
+    let fit = |solver| Logistic { solver, weight_decay: 0.01, ..Logistic::default() }.learn(&engine).unwrap();
+    let (auto, newton, lbfgs) = (fit(Solver::Auto), fit(Solver::Newton), fit(Solver::Lbfgs));
+    assert!(newton.fit().converged && newton.fit().iterations < 40, "{:?}", newton.fit());
+    assert!(auto.fit().converged && auto.fit().iterations < 90, "{:?}", auto.fit());
+    assert!(lbfgs.fit().iterations > 200, "an easy table: {:?}", lbfgs.fit());
+    let posterior = |model: &LogisticModel| model.evidence(&batch).unwrap().posterior(model.prior());
+    let (a, b) = (posterior(&auto), posterior(&newton));
+    assert!((0..rows).all(|i| a.row(i).iter().zip(b.row(i)).all(|(p, q)| (p - q).abs() < 1e-6)));
+}
+
+#[test]
 fn another_prior_moves_the_log_odds_by_its_change() {
     let table = drawn(500, 2, 1.0);
     let model = learn(&Logistic::default(), &table);

@@ -1,6 +1,7 @@
 //! Rows, borrowed: columns of numbers of any width and stride, of codes, and of sparse counts.
 
-use std::ops::Range;
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut, Range};
 
 use super::{MISSING, Rows, Sparse, UNSEEN};
 use crate::error::{Error, Result};
@@ -191,6 +192,58 @@ impl View<'_> {
     }
 }
 
+thread_local! {
+    /// Memory of a thread's last batches.
+    static SPARE: RefCell<Vec<Vec<View<'static>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The columns of a batch. Their memory is used again: a batch is often one row.
+#[derive(Clone, Debug)]
+pub(super) struct Views<'a>(Vec<View<'a>>);
+
+impl Views<'_> {
+    fn new() -> Self {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
+        Views(spare.map_or_else(Vec::new, without_views))
+    }
+}
+
+/// The memory of views, none of which is left: an empty vector takes views of other rows.
+fn without_views<'a, 'b>(mut views: Vec<View<'a>>) -> Vec<View<'b>> {
+    views.clear();
+    views.into_iter().map(|_| unreachable!("there are none")).collect()
+}
+
+impl Drop for Views<'_> {
+    fn drop(&mut self) {
+        /// More batches than this, and wider ones, are given back.
+        const MOST: (usize, usize) = (8, 4096);
+        if (1..=MOST.1).contains(&self.0.capacity()) {
+            let views = without_views(std::mem::take(&mut self.0));
+            // A thread that ends has nothing to keep.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < MOST.0 {
+                    spare.push(views);
+                }
+            });
+        }
+    }
+}
+
+impl<'a> Deref for Views<'a> {
+    type Target = Vec<View<'a>>;
+    fn deref(&self) -> &Vec<View<'a>> {
+        &self.0
+    }
+}
+
+impl DerefMut for Views<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
 /// Some rows of a table, borrowed.
 ///
 /// ```
@@ -204,7 +257,7 @@ impl View<'_> {
 pub struct Batch<'a> {
     rows: usize,
     first_row: u64,
-    pub(super) columns: Vec<View<'a>>,
+    pub(super) columns: Views<'a>,
     classes: Option<&'a [u32]>,
     pub(super) weights: Option<&'a [f64]>,
     folds: Option<&'a [u32]>,
@@ -216,7 +269,7 @@ pub struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// A batch of `rows` rows, still without columns.
     pub fn new(rows: usize) -> Self {
-        let (columns, hashes) = (Vec::new(), Vec::new());
+        let (columns, hashes) = (Views::new(), Vec::new());
         Batch { rows, first_row: 0, columns, classes: None, weights: None, folds: None, hashes, keys: None }
     }
 
@@ -402,15 +455,16 @@ impl<'a> Batch<'a> {
     /// The rows `range`, borrowed again.
     pub fn slice(&self, range: Range<usize>) -> Batch<'a> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);
-        let columns = self.columns.iter().map(|view| match *view {
+        let mut columns = Views::new();
+        columns.extend(self.columns.iter().map(|view| match *view {
             View::Numbers(numbers) => View::Numbers(numbers.skip(range.start)),
             View::Codes(codes) => View::Codes(&codes[range.clone()]),
             View::Sparse(sparse) => View::Sparse(sparse.slice(range.clone())),
-        });
+        }));
         Batch {
             rows: range.len(),
             first_row: self.first_row + range.start as u64,
-            columns: columns.collect(),
+            columns,
             classes: self.classes.map(|c| &c[range.clone()]),
             weights: self.weights.map(|w| &w[range.clone()]),
             folds: self.folds.map(|f| &f[range.clone()]),

@@ -90,7 +90,7 @@ impl<'a> Integers<'a> {
 
     /// These numbers of words, copied to `buffer` only if they are wider.
     #[inline]
-    fn words<'b>(&'b self, range: Range<usize>, buffer: &'b mut [u32]) -> &'b [u32] {
+    fn words<'b>(&'b self, range: Range<usize>, buffer: &'b mut Vec<u32>) -> &'b [u32] {
         match self {
             Integers::U32(slice) => &slice[range],
             // The constructor has checked that they are not negative, and small enough.
@@ -102,15 +102,15 @@ impl<'a> Integers<'a> {
 }
 
 #[inline]
-fn narrow<'b, T: Copy, U>(from: &[T], to: &'b mut [U], as_u: impl Fn(T) -> U) -> &'b [U] {
-    let to = &mut to[..from.len()];
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = as_u(*from));
+fn narrow<'b, T: Copy, U>(from: &[T], to: &'b mut Vec<U>, as_u: impl Fn(T) -> U) -> &'b [U] {
+    to.clear();
+    to.extend(from.iter().map(|from| as_u(*from)));
     to
 }
 
 /// Some counts as `f64`, copied to `buffer` only if they have another type.
 #[inline]
-fn widened<'b>(counts: &'b Values<'_>, range: Range<usize>, buffer: &'b mut [f64]) -> &'b [f64] {
+fn widened<'b>(counts: &'b Values<'_>, range: Range<usize>, buffer: &'b mut Vec<f64>) -> &'b [f64] {
     match counts {
         Values::F64(slice) => &slice[range],
         other => with_slice!(other, slice => narrow(&slice[range], buffer, |x| x.widen())),
@@ -189,16 +189,9 @@ impl<'a> Sparse<'a> {
     /// Calls `body(i, index, count)` for each stored count of the `i`th chosen row.
     #[inline]
     pub fn for_each(&self, rows: &Rows<'_>, mut body: impl FnMut(usize, u32, f64)) {
-        const PART: usize = 32;
-        let (mut words, mut counts) = ([0; PART], [0.0; PART]);
-        for i in 0..rows.len() {
-            let Range { start, end } = self.range(rows.get(i));
-            for start in (start..end).step_by(PART) {
-                let part = start..end.min(start + PART);
-                let counts = widened(&self.counts, part.clone(), &mut counts);
-                self.indices.words(part, &mut words).iter().zip(counts).for_each(|(&word, &x)| body(i, word, x));
-            }
-        }
+        self.for_each_row(rows, |i, words, counts| {
+            words.iter().zip(counts).for_each(|(&word, &count)| body(i, word, count));
+        });
     }
 
     /// Calls `body(i, indices, counts)` for the `i`th chosen row, also if it holds nothing.
@@ -207,10 +200,6 @@ impl<'a> Sparse<'a> {
         let (mut words, mut counts) = (Vec::new(), Vec::new());
         for i in 0..rows.len() {
             let range = self.range(rows.get(i));
-            if words.len() < range.len() {
-                words.resize(range.len().next_power_of_two(), 0);
-                counts.resize(words.len(), 0.0);
-            }
             body(i, self.indices.words(range.clone(), &mut words), widened(&self.counts, range, &mut counts));
         }
     }

@@ -62,9 +62,10 @@ impl About {
 
     /// Log-posteriors, row after row, become evidence: the log-prior of the training data is taken away.
     pub(super) fn take_prior_away(&self, log_posteriors: &mut [f64]) {
-        let log_prior: Vec<f64> = self.empirical.probabilities().iter().map(|p| p.ln()).collect();
-        for row in log_posteriors.chunks_exact_mut(log_prior.len()) {
-            row.iter_mut().zip(&log_prior).for_each(|(o, p)| *o -= p);
+        let classes = self.empirical.classes();
+        for (class, p) in self.empirical.probabilities().iter().enumerate() {
+            let log_prior = p.ln();
+            log_posteriors.iter_mut().skip(class).step_by(classes).for_each(|o| *o -= log_prior);
         }
     }
 }

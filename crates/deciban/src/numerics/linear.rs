@@ -191,6 +191,16 @@ pub fn add_row_gram(s: &mut Matrix, rows: &[f64]) {
     gram(s, MatRef::from_row_major_slice(rows, rows.len() / width.max(1), width));
 }
 
+/// Adds to S the products of each `width` columns of X with those before them: the blocks of XᵀX above its diagonal.
+pub fn add_gram_of_blocks(s: &mut Matrix, x: &Tile, width: usize) {
+    let x = MatRef::from_column_major_slice(x.data(), x.rows(), x.width());
+    for start in (width..x.ncols()).step_by(width) {
+        let (before, block) = (x.subcols(0, start), x.subcols(start, width));
+        let sums = s.view_mut().submatrix_mut(0, start, start, width);
+        upper_halves_cleared(|| matmul::matmul(sums, Accum::Add, before.transpose(), block, 1.0, Par::Seq));
+    }
+}
+
 fn gram(s: &mut Matrix, x: MatRef<'_, f64>) {
     let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
     upper_halves_cleared(|| {
@@ -200,11 +210,20 @@ fn gram(s: &mut Matrix, x: MatRef<'_, f64>) {
 
 /// Writes the product of a tile's rows with `w`: row `x` becomes `xᵀw`.
 pub fn tile_product(x: &Tile, w: &Matrix, out: &mut Tile) {
-    out.resize(x.rows(), w.columns());
+    write_product(x, w.view(), out);
+}
+
+/// As [`tile_product`], with `outputs` weights of the first column, then of the second, and so on.
+pub fn tile_product_by_rows(x: &Tile, w: &[f64], outputs: usize, out: &mut Tile) {
+    write_product(x, MatRef::from_row_major_slice(w, x.width(), outputs), out);
+}
+
+fn write_product(x: &Tile, w: MatRef<'_, f64>, out: &mut Tile) {
     let rows = x.rows();
+    out.resize(rows, w.ncols());
     let lhs = MatRef::from_column_major_slice(x.data(), rows, x.width());
-    let dst = MatMut::from_column_major_slice_mut(out.data_mut(), rows, w.columns());
-    upper_halves_cleared(|| matmul::matmul(dst, Accum::Replace, lhs, w.view(), 1.0, Par::Seq));
+    let dst = MatMut::from_column_major_slice_mut(out.data_mut(), rows, w.ncols());
+    upper_halves_cleared(|| matmul::matmul(dst, Accum::Replace, lhs, w, 1.0, Par::Seq));
 }
 
 /// XᵀY of two tiles.

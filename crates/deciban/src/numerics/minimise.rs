@@ -1,6 +1,6 @@
 //! Optimisers of smooth convex objectives. They see values and derivatives, nothing of the data.
 //!
-//! - Newton: θ ← θ − t H⁻¹∇, by Cholesky, halving t until the value falls;
+//! - Newton: θ ← θ − (H + λ diag)⁻¹∇, by Cholesky, with λ = 0 unless the value does not fall;
 //! - L-BFGS (Nocedal 1980) with the fifty latest steps, started from a bound on the Hessian, from its
 //!   estimate or from its diagonal, so that correlated columns and rare words cost no iterations;
 //! - Newton by conjugate gradients (Hestenes & Stiefel 1952), with the diagonal of H as the metric:
@@ -175,30 +175,34 @@ impl<'a, O: Objective> Walk<'a, O> {
     /// Moves along `direction`, halving the step until the value falls by a share of what the slope
     /// promises; `false` where no step does, which is where rounding ends the descent.
     fn step(&mut self, direction: &[f64], first: f64, curvature: Curvature) -> Result<bool> {
-        let slope = dot(direction, &self.point.gradient);
-        if slope >= 0.0 {
-            return Ok(false);
-        }
         let mut step = first;
         for _ in 0..50 {
-            let theta = along(&self.theta, step, direction);
-            if theta == self.theta {
-                break;
-            }
-            let point = self.objective.at(&theta, curvature)?;
-            // Near the optimum values differ only by rounding: there the gradient decides.
-            let noise = 1e-14 * self.point.value.abs();
-            let falls = point.value <= self.point.value + 1e-4 * step * slope;
-            let flat =
-                (point.value - self.point.value).abs() <= noise && norm(&point.gradient) < norm(&self.point.gradient);
-            if falls || flat {
-                (self.theta, self.point) = (theta, point);
-                self.path.push(self.point.value);
+            if self.try_step(direction, step, curvature)? {
                 return Ok(true);
             }
             step *= 0.5;
         }
         Ok(false)
+    }
+
+    /// Moves along `direction` by this step, if the value falls.
+    fn try_step(&mut self, direction: &[f64], step: f64, curvature: Curvature) -> Result<bool> {
+        let slope = dot(direction, &self.point.gradient);
+        let theta = along(&self.theta, step, direction);
+        if slope >= 0.0 || theta == self.theta {
+            return Ok(false);
+        }
+        let point = self.objective.at(&theta, curvature)?;
+        // Near the optimum values differ only by rounding: there the gradient decides.
+        let noise = 1e-14 * self.point.value.abs();
+        let falls = point.value <= self.point.value + 1e-4 * step * slope;
+        let flat =
+            (point.value - self.point.value).abs() <= noise && norm(&point.gradient) < norm(&self.point.gradient);
+        if falls || flat {
+            (self.theta, self.point) = (theta, point);
+            self.path.push(self.point.value);
+        }
+        Ok(falls || flat)
     }
 
     fn finish(self, solver: Solver) -> Solution {
@@ -215,13 +219,43 @@ impl<'a, O: Objective> Walk<'a, O> {
     }
 }
 
-/// Newton's method with the exact Hessian.
+/// Newton's method with the exact Hessian. A step that does not lower the value has gone to where the Hessian is
+/// another one, and is tried again with some of its diagonal added (Levenberg 1944, Marquardt 1963), the largest that
+/// was seen: as much as the values ask for, and none where the Hessian foretells them.
 pub fn newton(objective: &impl Objective, theta: Vec<f64>, limits: Limits) -> Result<Solution> {
     let mut walk = Walk::start(objective, theta, Curvature::Exact, limits)?;
-    while !walk.done() {
-        let Some(direction) = cholesky_step(&walk.point.curvature, &walk.point.gradient) else { break };
-        if !walk.step(&direction, 1.0, Curvature::Exact)? {
-            break;
+    let mut largest = vec![0.0; walk.theta.len()];
+    // The share of the diagonal that is added.
+    let mut damping = 0.0;
+    'steps: while !walk.done() {
+        let h = walk.point.curvature.clone();
+        largest.iter_mut().enumerate().for_each(|(j, most)| *most = h[(j, j)].max(*most));
+        let mut growth = 4.0;
+        loop {
+            let mut damped = h.clone();
+            largest.iter().enumerate().for_each(|(j, most)| damped[(j, j)] += damping * most);
+            let Some(direction) = cholesky_step(&damped, &walk.point.gradient) else { break 'steps };
+            let added: f64 = direction.iter().zip(&largest).map(|(d, most)| damping * most * d * d).sum();
+            let foretold = 0.5 * (added - dot(&direction, &walk.point.gradient));
+            let value = walk.point.value;
+            // Where a step may fail, the Hessian waits until it has not.
+            let asked = if damping == 0.0 { Curvature::Exact } else { Curvature::None };
+            if walk.try_step(&direction, 1.0, asked)? {
+                let kept = 2.0 * (value - walk.point.value) / foretold - 1.0;
+                damping *= (1.0 - kept.powi(3)).clamp(0.1, 2.0);
+                if damping < 1e-7 {
+                    damping = 0.0;
+                }
+                if asked == Curvature::None && !walk.done() {
+                    walk.point = objective.at(&walk.theta, Curvature::Exact)?;
+                }
+                continue 'steps;
+            }
+            damping = f64::max(damping * growth, 0.1);
+            growth *= 2.0;
+            if damping > 1e12 {
+                break 'steps;
+            }
         }
     }
     Ok(walk.finish(Solver::Newton))
@@ -463,6 +497,33 @@ mod tests {
         for b in others {
             assert!(b.converged, "{b:?}");
             assert!(a.theta.iter().zip(&b.theta).all(|(x, y)| (x - y).abs() < 1e-10));
+        }
+    }
+
+    /// ln cosh θ, from whose tails a plain step of Newton goes further away, and its evaluations.
+    struct Trough(std::cell::Cell<usize>);
+
+    impl Objective for Trough {
+        fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point> {
+            self.0.set(self.0.get() + 1);
+            let (x, t) = (theta[0], theta[0].tanh());
+            let size = usize::from(curvature != Curvature::None);
+            Ok(Point {
+                value: x.abs() + (-2.0 * x.abs()).exp().ln_1p() - 2f64.ln(),
+                gradient: vec![t],
+                curvature: Matrix::from_fn(size, size, |_, _| 1.0 - t * t),
+            })
+        }
+    }
+
+    #[test]
+    fn newton_is_damped_where_the_hessian_misleads() {
+        for start in [1.2, 3.0, 10.0] {
+            let trough = Trough(Default::default());
+            let found = newton(&trough, vec![start], Limits { gradient: 1e-10, iterations: 100 }).unwrap();
+            assert!(found.converged && found.theta[0].abs() < 1e-9, "{found:?}");
+            assert!(found.path.windows(2).all(|w| w[1] <= w[0]), "{found:?}");
+            assert!(trough.0.get() < 40, "{start}: {} evaluations", trough.0.get());
         }
     }
 }

@@ -23,8 +23,8 @@ pub use digamma::{
 pub use glasso::{GraphicalLasso, graphical_lasso};
 pub use incomplete_gamma::{chi_squared_tail, gamma_upper};
 pub use linear::{
-    Matrix, add_gram, add_row_gram, cholesky, dot, eigen, product, solve, solve_lower, solve_lower_tile, tile_product,
-    tile_transpose_product,
+    Matrix, add_gram, add_gram_of_blocks, add_row_gram, cholesky, dot, eigen, product, solve, solve_lower,
+    solve_lower_tile, tile_product, tile_product_by_rows, tile_transpose_product,
 };
 pub use random::{Random, hash};
 pub(crate) use row_major::RowMajor;

@@ -1,8 +1,15 @@
 //! The small dense matrices in which all numerical work is done.
 
+use std::cell::RefCell;
+
 use super::all_finite;
 
-/// A small dense matrix of numbers, each column contiguous.
+thread_local! {
+    /// Memory of a thread's last tiles: a row on its own takes less time than to ask for some.
+    static SPARE: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A small dense matrix of numbers, each column contiguous. Its memory is used again.
 #[derive(Clone, Debug, Default)]
 pub struct Tile {
     rows: usize,
@@ -24,6 +31,9 @@ impl Tile {
     /// Makes room for `rows` × `width` cells; what they hold is left open.
     pub fn resize(&mut self, rows: usize, width: usize) {
         (self.rows, self.width) = (rows, width);
+        if self.data.capacity() == 0 {
+            self.data = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
+        }
         self.data.resize(rows * width, 0.0);
     }
 
@@ -53,5 +63,23 @@ impl Tile {
             let row = self.column(j).iter().position(|x| !x.is_finite())?;
             Some((row, j))
         })
+    }
+}
+
+impl Drop for Tile {
+    fn drop(&mut self) {
+        /// More tiles than this, and larger ones, are given back.
+        const MOST: (usize, usize) = (8, 64 << 10);
+        if (1..=MOST.1).contains(&self.data.capacity()) {
+            let mut data = std::mem::take(&mut self.data);
+            data.clear();
+            // A thread that ends has nothing to keep.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
+                if spare.len() < MOST.0 {
+                    spare.push(data);
+                }
+            });
+        }
     }
 }

@@ -8,8 +8,6 @@ use super::{Matrix, Tile, vectorised};
 const ROWS: usize = 8;
 /// Columns at a time: eight sums are in registers then.
 const COLUMNS: usize = 4;
-/// Up to so many columns a single row is scored without an allocation.
-const NARROW: usize = 32;
 
 /// L, in the order in which the substitution reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,16 +41,18 @@ impl Whitening {
         Whitening { panels, reciprocals, scale: sd.iter().map(|s| s.recip()).collect() }
     }
 
+    /// Room for as many rows as are worked on at once.
+    fn strip(&self) -> Tile {
+        let mut strip = Tile::default();
+        strip.resize(ROWS, self.reciprocals.len());
+        strip.data_mut().fill(0.0);
+        strip
+    }
+
     /// Writes q of each row of `x`.
     pub fn squared_lengths(&self, x: &Tile, mean: &[f64], q: &mut [f64]) {
-        let (mut few, mut many) = ([[0.0; ROWS]; NARROW], Vec::new());
-        let z = match self.reciprocals.len() {
-            width @ ..=NARROW => &mut few[..width],
-            width => {
-                many.resize(width, [0.0; ROWS]);
-                &mut many[..]
-            }
-        };
+        let mut strip = self.strip();
+        let (z, _) = strip.data_mut().as_chunks_mut::<ROWS>();
         let (whole, last) = q.as_chunks_mut::<ROWS>();
         for (strip, q) in whole.iter_mut().enumerate() {
             let columns = x.data().chunks_exact(x.rows()).zip(mean).zip(&self.scale);
@@ -77,7 +77,8 @@ impl Whitening {
     /// Each row z of the tile becomes L⁻¹z; D and m are left out.
     pub fn solve_tile(&self, tile: &mut Tile) {
         let (rows, width) = (tile.rows(), tile.width());
-        let mut z = vec![[0.0; ROWS]; self.reciprocals.len()];
+        let mut strip = self.strip();
+        let (z, _) = strip.data_mut().as_chunks_mut::<ROWS>();
         for start in (0..rows).step_by(ROWS) {
             let count = ROWS.min(rows - start);
             for (z, column) in z.iter_mut().zip(tile.data().chunks_exact(rows)) {
@@ -85,7 +86,7 @@ impl Whitening {
             }
             // Beyond the last column there is nothing.
             z[width..].fill([0.0; ROWS]);
-            self.solve(&mut z);
+            self.solve(z);
             for (z, column) in z.iter().zip(tile.data_mut().chunks_exact_mut(rows)) {
                 column[start..start + count].copy_from_slice(&z[..count]);
             }

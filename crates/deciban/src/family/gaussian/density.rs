@@ -281,14 +281,16 @@ impl GaussianDensity {
         for linear in &self.chain {
             linear.apply(z, &mut spare);
         }
-        let mut q = vec![0.0; z.rows()];
+        let mut q = Tile::default();
+        q.resize(z.rows(), 1);
+        let q = q.data_mut();
         if let Some((centre, means)) = &self.whitened {
             let factor = &self.factors[0];
             standardise(z, centre, factor.sd());
             self.solve_tile(0, z);
             for (class, mean) in means.iter().enumerate() {
-                vectorised!(squared_distances(z, mean, &mut q));
-                self.finish(class, &q, out.column_mut(class));
+                vectorised!(squared_distances(z, mean, q));
+                self.finish(class, q, out.column_mut(class));
             }
             return;
         }
@@ -306,24 +308,24 @@ impl GaussianDensity {
                     column.iter_mut().for_each(|o| *o += self.peaks[class]);
                 }
                 (Factor::Diagonal(sd), _) => {
-                    vectorised!(scaled_squared_distances(z, mean, sd, &mut q));
-                    self.finish(class, &q, out.column_mut(class));
+                    vectorised!(scaled_squared_distances(z, mean, sd, q));
+                    self.finish(class, q, out.column_mut(class));
                 }
                 (Factor::LowRank(low), _) => {
-                    low.squared_lengths(z, mean, &mut q);
-                    self.finish(class, &q, out.column_mut(class));
+                    low.squared_lengths(z, mean, q);
+                    self.finish(class, q, out.column_mut(class));
                 }
                 (Factor::Lower(scaled), _) => {
                     match self.whitenings.get(self.factor_place(class)) {
-                        Some(whitening) => whitening.squared_lengths(z, mean, &mut q),
+                        Some(whitening) => whitening.squared_lengths(z, mean, q),
                         None => {
                             spare.clone_from(z);
                             standardise(&mut spare, mean, scaled.sd());
                             solve_lower_tile(scaled.l(), &mut spare);
-                            vectorised!(squared_norms(&spare, &mut q));
+                            vectorised!(squared_norms(&spare, q));
                         }
                     }
-                    self.finish(class, &q, out.column_mut(class));
+                    self.finish(class, q, out.column_mut(class));
                 }
             }
         }

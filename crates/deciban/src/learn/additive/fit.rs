@@ -72,10 +72,11 @@ impl Prepared {
         let reader = Reader { coding: coding.clone(), coded: cells <= MOST_KEPT };
         let rows = if reader.coded { Some(engine.run(&Encode { coding })?) } else { None };
         let mut prepared = Prepared { schema, classes, reader, seen: Vec::new(), pairs: Vec::new(), rows };
-        match prepared.coded()? {
-            Some(coded) => (prepared.seen, prepared.pairs) = prepared.count(&coded, most_pairs)?,
-            None => (prepared.seen, prepared.pairs) = prepared.count(engine, most_pairs)?,
-        }
+        let (seen, pairs) = match prepared.coded()? {
+            Some(coded) => prepared.count(&coded, most_pairs)?,
+            None => prepared.count(engine, most_pairs)?,
+        };
+        (prepared.seen, prepared.pairs) = (seen, pairs);
         Ok(prepared)
     }
 

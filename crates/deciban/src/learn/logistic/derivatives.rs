@@ -18,7 +18,7 @@ use crate::data::{Batch, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::minimise::Curvature;
-use crate::numerics::{Matrix, dot, lanes, vectorised};
+use crate::numerics::{Matrix, add_gram_of_blocks, dot, lanes, vectorised};
 use crate::pass::Pass;
 use crate::statistic::Statistic;
 
@@ -331,45 +331,52 @@ impl Pass for Bend {
     }
 }
 
-/// Xᵀ diag(w pₐ p_b) X for every two classes a > b. The Hessian's blocks off its diagonal are their
+/// Xᵀ diag(w pₐ p_b) X for every two classes b < a. The Hessian's blocks off its diagonal are their
 /// negatives, and those on it the sums Σ_b over the other classes, for pₐ(1 − pₐ) = Σ_b pₐ p_b.
 struct Pairs {
     classes: usize,
-    grams: Vec<Matrix>,
+    width: usize,
+    /// The products of the columns √w p₁ X, √w p₂ X, ... with each other, as far as they are needed: class by class,
+    /// those of a class with the ones before.
+    products: Matrix,
+    scaled: Tile,
 }
 
 impl Pairs {
     fn new(classes: usize, width: usize) -> Self {
-        let pairs = if classes > 1 { classes * (classes - 1) / 2 } else { 0 };
-        Pairs { classes, grams: vec![Matrix::zeros(width, width); pairs] }
-    }
-
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let classes = self.classes;
-        (0..classes).flat_map(|a| (0..a).map(move |b| (a, b)))
+        let products = Matrix::zeros(classes * width, classes * width);
+        Pairs { classes, width, products, scaled: Tile::default() }
     }
 
     fn add(&mut self, rows: &dyn Design, p: &Tile, weights: &[f64], dense: &mut Tile) {
-        let mut scale = vec![0.0; weights.len()];
-        for ((a, b), gram) in self.pairs().zip(&mut self.grams) {
-            let cells = p.column(a).iter().zip(p.column(b)).zip(weights);
-            scale.iter_mut().zip(cells).for_each(|(s, ((pa, pb), w))| *s = (w * pa * pb).sqrt());
-            rows.add_gram(&scale, dense, gram);
+        let mut scale = vec![1.0; weights.len()];
+        rows.dense(self.width - 1, &scale, dense);
+        self.scaled.resize(weights.len(), self.classes * self.width);
+        for a in 0..self.classes {
+            scale.iter_mut().zip(p.column(a)).zip(weights).for_each(|((s, p), w)| *s = w.sqrt() * p);
+            for j in 0..self.width {
+                let cells = self.scaled.column_mut(a * self.width + j).iter_mut().zip(dense.column(j));
+                cells.zip(&scale).for_each(|((o, x), s)| *o = x * s);
+            }
         }
+        add_gram_of_blocks(&mut self.products, &self.scaled, self.width);
     }
 
     /// Adds the lower triangle, at (feature·K + a, feature·K + b).
     fn finish(&self, hessian: &mut Matrix) {
-        let k = self.classes;
-        for ((a, b), gram) in self.pairs().zip(&self.grams) {
-            for j in 0..gram.rows() {
-                for i in j..gram.rows() {
-                    let g = gram[(i, j)];
-                    hessian[(i * k + a, j * k + a)] += g;
-                    hessian[(i * k + b, j * k + b)] += g;
-                    hessian[(i * k + a, j * k + b)] -= g;
-                    // With i = j this one is above the diagonal, and nobody looks there.
-                    hessian[(i * k + b, j * k + a)] -= g;
+        let (k, width) = (self.classes, self.width);
+        for j in 0..width {
+            for b in 0..k {
+                for a in b + 1..k {
+                    // A product of two classes is symmetric in the features.
+                    let products = &self.products.column(a * width + j)[b * width..][..width];
+                    for (i, g) in products.iter().enumerate().skip(j) {
+                        hessian[(i * k + a, j * k + a)] += g;
+                        hessian[(i * k + b, j * k + b)] += g;
+                        hessian[(i * k + a, j * k + b)] -= g;
+                        // With i = j this one is above the diagonal, and nobody looks there.
+                        hessian[(i * k + b, j * k + a)] -= g;
+                    }
                 }
             }
         }

@@ -209,9 +209,8 @@ impl Features {
 
     fn read_sparse(&self, batch: &Batch<'_>, rows: &Rows<'_>, out: &mut Rowset) -> Result<()> {
         let Layout { categories, texts, left_out, .. } = &self.layout;
-        out.clear_sparse(rows.len());
+        out.clear_sparse();
         if categories.is_empty() && texts.is_empty() {
-            (0..rows.len()).for_each(|_| out.end_row());
             return Ok(());
         }
         let mut codes = vec![Vec::new(); categories.len()];

@@ -96,6 +96,13 @@ const CHEAP: f64 = 2e7;
 /// The largest component of the gradient, per unit of weight, at which some of the rows have told what they can.
 const NEAR: f64 = 1e-3;
 
+/// After so many steps by the bound, the Hessian itself is worth its time.
+const MOST_BOUND: usize = 64;
+
+/// Every how many tiles of rows must be enough to start from, for so many weights, that the Hessians of these tiles
+/// take no longer than a few gradients of all rows.
+const WIDTH_OF_FEW: usize = 40;
+
 /// More weights than this get no Hessian.
 const MOST_EXACT: usize = 1200;
 
@@ -159,23 +166,22 @@ impl Logistic {
         let weight = objective.weight;
         let limits = Limits { gradient: self.tolerance * weight, iterations: self.iterations };
         let exact = theta.len() <= MOST_EXACT;
-        let every = sampling(start.rows, 20 * theta.len());
+        let (every, few) = (sampling(start.rows, 20 * theta.len()), sampling_few(start.rows, 20 * theta.len()));
         let is_cheap = start.rows * (theta.len() * theta.len()) as f64 <= CHEAP;
         let is_bounded = outputs > 1 || self.link == Link::Logit;
         let most = if 2 * objective.features.numbers() >= n { MOST_DENSE } else { MOST_SPARSE };
         match self.solver {
             Solver::Newton if exact => minimise::newton(objective, theta, limits),
             Solver::Newton => minimise::newton_cg(objective, theta, limits),
-            // Some of many rows tell well enough where the optimum is, and the Hessian there: few steps of all rows
-            // correct that.
-            Solver::Auto if exact && every > 1 => {
-                (objective.every, objective.is_sample) = (every, true);
+            // Some of the rows tell well enough where the optimum is: few steps of all rows correct that.
+            Solver::Auto if exact && few > 1 && theta.len() <= WIDTH_OF_FEW * few => {
+                (objective.every, objective.is_sample) = (few, true);
                 let near = minimise::newton(
                     objective,
                     theta,
                     Limits { gradient: NEAR.max(self.tolerance) * weight, ..limits },
                 )?;
-                objective.is_sample = false;
+                (objective.every, objective.is_sample) = (every, false);
                 minimise::lbfgs_near(objective, near.theta, limits)
             }
             Solver::Auto if exact && (is_cheap || !is_bounded) => minimise::newton(objective, theta, limits),
@@ -188,8 +194,19 @@ impl Logistic {
                     return Ok(near);
                 }
                 objective.every = sampling(start.rows, 8 * n);
-                let rest = Limits { iterations: limits.iterations - near.iterations, ..limits };
-                Ok(minimise::lbfgs(objective, near.theta.clone(), Curvature::Bound, rest)?.after(near))
+                let rest = |taken: usize| Limits { iterations: limits.iterations - taken, ..limits };
+                // Rare levels leave rows that are all but certain, where the bound is far above the Hessian.
+                let is_tried = self.solver == Solver::Auto && exact;
+                let mut second = rest(near.iterations);
+                if is_tried {
+                    second.iterations = second.iterations.min(MOST_BOUND);
+                }
+                let near = minimise::lbfgs(objective, near.theta.clone(), Curvature::Bound, second)?.after(near);
+                if near.converged || !is_tried || near.iterations == limits.iterations {
+                    return Ok(near);
+                }
+                objective.every = 1;
+                Ok(minimise::newton(objective, near.theta.clone(), rest(near.iterations))?.after(near))
             }
             Solver::Auto | Solver::Lbfgs => minimise::lbfgs(objective, theta, Curvature::Diagonal, limits),
             Solver::Gradient => minimise::gradient(objective, theta, limits),
@@ -232,6 +249,11 @@ pub(super) fn most_frequent(features: &Features, levels: &[Vec<f64>]) -> Vec<usi
 /// Every how many tiles of rows make `enough` of them, which are no fewer than 16384.
 fn sampling(rows: f64, enough: usize) -> usize {
     (rows / enough.max(16384) as f64).max(1.0) as usize
+}
+
+/// The same of rows that only start the search: no fewer than 4096, and a twelfth of many.
+fn sampling_few(rows: f64, enough: usize) -> usize {
+    (rows / enough.max(4096) as f64).clamp(1.0, 12.0) as usize
 }
 
 impl Logistic {

@@ -1,7 +1,7 @@
 //! Rows as features, and the products of linear models with them.
 
 use crate::data::Tile;
-use crate::numerics::{Matrix, add_gram, tile_product, tile_transpose_product};
+use crate::numerics::{Matrix, add_gram, tile_product_by_rows, tile_transpose_product};
 
 /// Rows as features, for the passes of linear models: X, with the intercept's ones as its last column.
 /// Weights, gradients and diagonals hold a value per output for each feature, the intercept last.
@@ -33,18 +33,16 @@ pub(super) fn add_intercepts(r: &Tile, sums: &mut [f64]) {
 #[derive(Default)]
 pub struct Rowset {
     pub(super) numbers: Tile,
-    /// For each row the other features and their values, one after the other.
+    /// For each row the other features and their values, one after the other; empty where there are none.
     offsets: Vec<usize>,
     indices: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Rowset {
-    /// Forgets the sparse features, for `rows` new rows.
-    pub(super) fn clear_sparse(&mut self, rows: usize) {
+    /// Forgets the sparse features, for new rows.
+    pub(super) fn clear_sparse(&mut self) {
         self.offsets.clear();
-        self.offsets.reserve(rows + 1);
-        self.offsets.push(0);
         self.indices.clear();
         self.values.clear();
     }
@@ -57,6 +55,9 @@ impl Rowset {
 
     /// Ends the row that is being read.
     pub(super) fn end_row(&mut self) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
         self.offsets.push(self.indices.len());
     }
 
@@ -72,7 +73,11 @@ impl Rowset {
 
     /// The sparse features of a row with their values.
     pub fn sparse(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
-        let range = self.offsets[row]..self.offsets[row + 1];
+        let range = match self.offsets.get(row..row + 2) {
+            Some(&[start, end]) => start..end,
+            // All features are numbers.
+            _ => 0..0,
+        };
         self.indices[range.clone()].iter().map(|&i| i as usize).zip(self.values[range].iter().copied())
     }
 
@@ -101,9 +106,7 @@ impl Design for Rowset {
     }
 
     fn scores(&self, theta: &[f64], outputs: usize, z: &mut Tile) {
-        let n = self.numbers.width();
-        let w = Matrix::from_fn(n, outputs, |j, k| theta[j * outputs + k]);
-        tile_product(&self.numbers, &w, z);
+        tile_product_by_rows(&self.numbers, &theta[..self.numbers.width() * outputs], outputs, z);
         let intercept = &theta[theta.len() - outputs..];
         for k in 0..outputs {
             z.column_mut(k).iter_mut().for_each(|z| *z += intercept[k]);
