@@ -31,9 +31,6 @@ const FEW_TERMS: usize = 1 << 17;
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
-/// So many numbers of columns are checked by the calling thread.
-const FEW_CHECKED: usize = 1 << 16;
-
 /// Scores rows.
 #[pyclass(frozen, module = "deciban._core")]
 pub struct Scorer {
@@ -154,9 +151,11 @@ impl Output {
 trait Number: Copy + Send {
     fn of(x: f64) -> Self;
     fn of_label(label: i64) -> Self;
+    /// The numbers themselves, if they are of double precision.
+    fn doubles(_: &mut [Self]) -> Option<&mut [f64]>;
 }
 macro_rules! numbers {
-    ($($type:ty),*) => {
+    ($($type:ty => $doubles:expr),*) => {
         $(impl Number for $type {
             fn of(x: f64) -> Self {
                 x as $type
@@ -164,10 +163,14 @@ macro_rules! numbers {
             fn of_label(label: i64) -> Self {
                 label as $type
             }
+            fn doubles(numbers: &mut [Self]) -> Option<&mut [f64]> {
+                let doubles: fn(&mut [Self]) -> Option<&mut [f64]> = $doubles;
+                doubles(numbers)
+            }
         })*
     };
 }
-numbers!(f64, f32, i64);
+numbers!(f64 => |numbers| Some(numbers), f32 => |_| None, i64 => |_| None);
 
 impl Scorer {
     fn new(kind: Kind, classes: usize, width: usize, sources: Vec<Array>) -> Self {
@@ -183,6 +186,13 @@ impl Scorer {
             true => Ok(()),
             false => Err(PyValueError::new_err(format!("X has {width} columns instead of {}", self.width))),
         }
+    }
+
+    /// Names and places of the columns of an array.
+    fn columns(&self) -> (&[String], &[usize]) {
+        let columns = || ((0..self.width).map(|j| format!("x{j}")).collect(), (0..self.width).collect());
+        let (names, places) = self.columns.get_or_init(columns);
+        (names, places)
     }
 
     /// W and b of a linear model.
@@ -201,14 +211,7 @@ impl Scorer {
         rows: Range<usize>,
         Tiles { copy, scores: out, .. }: &mut Tiles,
     ) -> Result<bool> {
-        let columns = || ((0..self.width).map(|j| format!("x{j}")).collect(), (0..self.width).collect());
-        let (names, places): (&[String], &[usize]) = match work.is_sparse {
-            true => (&[], &[0]),
-            false => {
-                let (names, places) = self.columns.get_or_init(columns);
-                (names, places)
-            }
-        };
+        let (names, places) = if work.is_sparse { (&[][..], &[0][..]) } else { self.columns() };
         let cells = Cells::new(&work.x, places, Rows::Range(rows));
         let height = cells.rows();
         let mut sound = true;
@@ -247,6 +250,32 @@ impl Scorer {
         Ok(sound)
     }
 
+    /// Writes the scores of some rows of several linear forms as they are found, if these are asked for; `false` where
+    /// [`Scorer::scores`] must find them.
+    fn write_rows<T: Number>(
+        &self,
+        work: &Work<'_>,
+        affine: Option<Affine<'_>>,
+        rows: Range<usize>,
+        out: &mut [T],
+    ) -> bool {
+        let is_asked = matches!(work.output, Output::Joint | Output::Decision) && work.output.width(self.classes) > 1;
+        let (true, Some(out)) = (is_asked && !work.is_sparse, T::doubles(out)) else { return false };
+        let (_, places) = self.columns();
+        let cells = Cells::new(&work.x, places, Rows::Range(rows));
+        let is_written = match (&self.kind, affine) {
+            (Kind::Linear(_), Some(affine)) => affine.classes() == self.classes && affine.write_rows(&cells, out),
+            (Kind::Projection { weights, centre }, _) => Projection { weights, centre }.write_rows(&cells, out),
+            _ => false,
+        };
+        if is_written && !work.log_prior.is_empty() {
+            for row in out.chunks_exact_mut(self.classes) {
+                row.iter_mut().zip(&work.log_prior).for_each(|(s, p)| *s += p);
+            }
+        }
+        is_written
+    }
+
     fn write_all<T: Number>(&self, py: Python<'_>, work: &Work<'_>, out: &mut [T]) -> PyResult<bool> {
         let affine = self.affine()?;
         // If there are so many words that it is worth it.
@@ -267,6 +296,9 @@ impl Scorer {
         let sound = AtomicBool::new(true);
         let tile = |tiles: &mut Tiles, (t, out): (usize, &mut [T])| {
             let rows = t * height..t * height + out.len() / columns;
+            if self.write_rows(work, affine.map(|(affine, _)| affine), rows.clone(), out) {
+                return Ok(());
+            }
             if !self.scores(work, affine, rows, tiles)? {
                 sound.store(false, Ordering::Relaxed);
             }
@@ -500,7 +532,7 @@ impl Scorer {
         let (height, stored) = (offsets.rows().saturating_sub(1), (offsets.integers()?, indices.integers()?));
         let values = counts.values().0;
         let checked = |_: &AtomicBool| Sparse::of_words(stored.0, stored.1, values, width);
-        let sparse = work::run_little(py, indices.rows() <= FEW_CHECKED, None, checked)?;
+        let sparse = work::run_little(py, indices.rows() <= Sparse::FEW, None, checked)?;
         let x = Batch::new(height).sparse(sparse).map_err(raise)?;
         let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
         let (cells, labels) = (counts.rows(), self.labels(labels)?);

@@ -15,9 +15,6 @@ use crate::errors::raise;
 use crate::model::Model;
 use crate::work;
 
-/// Up to this many cells of a sparse matrix are checked in one chunk.
-const MOST_CHECKED: usize = 1 << 16;
-
 enum Source {
     /// All columns of a matrix.
     Matrix(Array),
@@ -80,12 +77,10 @@ impl Table {
                 }
                 .map_err(raise)?,
                 Source::Sparse { offsets, indices, counts, width } => {
-                    let indices_count = indices.rows();
+                    let is_little = indices.rows() <= Sparse::FEW;
                     let (offsets, indices, counts) = (offsets.integers()?, indices.integers()?, counts.values().0);
                     let checked = |_: &AtomicBool| Sparse::of_words(offsets, indices, counts, *width);
-                    // Few rows may have many cells.
-                    let rows = if indices_count > MOST_CHECKED { usize::MAX } else { self.rows };
-                    let sparse = Python::attach(|py| work::run_few(py, rows, None, checked))?;
+                    let sparse = Python::attach(|py| work::run_little(py, is_little, None, checked))?;
                     batch.sparse(sparse).map_err(raise)?
                 }
             };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::batch::{Number, with_slice};
 use super::{Batch, Sparse, Strided, Tile, UNSEEN, Values, View};
 use crate::error::{Error, Result};
-use crate::numerics::{ColumnMajor, RowMajor, all_finite};
+use crate::numerics::{ColumnMajor, RowMajor, all_finite, vectorised};
 
 /// A choice of rows of a batch.
 #[derive(Clone, Debug)]
@@ -156,10 +156,9 @@ impl<'a> Cells<'a> {
 
     /// Copies the numbers into a tile, column by column.
     pub fn read_numbers(&self, tile: &mut Tile) -> Result<()> {
-        let rows = self.rows();
-        tile.resize(rows, self.width());
+        tile.make_room(self.rows(), self.width());
         if let Some(first) = self.neighbours() {
-            with_slice!(first.values, values => self.read_rows(values, first, tile));
+            with_slice!(first.values, values => vectorised!(self.read_rows(values, first, tile)));
             return Ok(());
         }
         for (j, &column) in self.columns.iter().enumerate() {
@@ -299,29 +298,29 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Transposes rows that lie contiguous, in squares of 4 × 4: each is read and written in whole lines.
+    /// Transposes rows that lie contiguous. Some are copied first, because memory is read fastest in its order, and then
+    /// taken in squares of 4 × 4: each is written in whole lines.
+    #[inline(always)]
     fn read_rows<T: Number>(&self, values: &[T], first: Strided<'_>, tile: &mut Tile) {
         const SIDE: usize = 4;
+        /// So many cells stay in the first-level cache.
+        const NEAR: usize = 2048;
         let (rows, width) = (self.rows(), self.width());
         let at = |i: usize| {
             let start = (first.start as isize + self.rows.get(i) as isize * first.stride) as usize;
             &values[start..start + width]
         };
         let whole = rows - rows % SIDE;
-        for start in (0..whole).step_by(SIDE) {
-            let strip: [&[T]; SIDE] = std::array::from_fn(|r| at(start + r));
-            let [a, b, c, d] = strip.map(|row| row.as_chunks::<SIDE>().0);
-            let squares = a.iter().zip(b).zip(c).zip(d);
-            for (columns, (((a, b), c), d)) in tile.data.chunks_exact_mut(SIDE * rows).zip(squares) {
-                for j in 0..SIDE {
-                    let place = j * rows + start;
-                    let cells = [a[j].widen(), b[j].widen(), c[j].widen(), d[j].widen()];
-                    columns[place..place + SIDE].copy_from_slice(&cells);
-                }
+        let block = (NEAR / width.max(1) / SIDE).max(1) * SIDE;
+        let mut near = Tile::default();
+        near.make_room(width, block.min(whole));
+        for start in (0..whole).step_by(block) {
+            let count = block.min(whole - start);
+            for (i, copy) in near.data.chunks_exact_mut(width.max(1)).enumerate().take(count) {
+                copy.iter_mut().zip(at(start + i)).for_each(|(copy, x)| *copy = x.widen());
             }
-            for j in width - width % SIDE..width {
-                let place = j * rows + start;
-                tile.data[place..place + SIDE].copy_from_slice(&strip.map(|row| row[j].widen()));
+            for (k, strip) in near.data.chunks_exact(SIDE * width.max(1)).enumerate().take(count / SIDE) {
+                transpose_strip(strip, width, &mut tile.data[start + SIDE * k..], rows);
             }
         }
         for i in whole..rows {
@@ -329,5 +328,22 @@ impl<'a> Cells<'a> {
                 column[i] = x.widen();
             }
         }
+    }
+}
+
+/// Writes four rows as columns, which begin `apart` cells from each other.
+#[inline(always)]
+fn transpose_strip(rows: &[f64], width: usize, columns: &mut [f64], apart: usize) {
+    const SIDE: usize = 4;
+    let [a, b, c, d] = [0, 1, 2, 3].map(|r| &rows[r * width..(r + 1) * width]);
+    let squares = a.as_chunks::<SIDE>().0.iter().zip(b.as_chunks::<SIDE>().0);
+    let squares = squares.zip(c.as_chunks::<SIDE>().0.iter().zip(d.as_chunks::<SIDE>().0));
+    for (square, ((a, b), (c, d))) in squares.enumerate() {
+        for l in 0..SIDE {
+            columns[(SIDE * square + l) * apart..][..SIDE].copy_from_slice(&[a[l], b[l], c[l], d[l]]);
+        }
+    }
+    for j in width - width % SIDE..width {
+        columns[j * apart..][..SIDE].copy_from_slice(&[a[j], b[j], c[j], d[j]]);
     }
 }

@@ -74,8 +74,7 @@ impl<'a> Integers<'a> {
         fn most<T: Copy + Sync, U: Copy + Ord + Default + Send>(slice: &[T], as_u: impl Fn(T) -> U + Sync) -> U {
             const PART: usize = 1 << 16;
             let most = |part: &[T]| vectorised!(part.iter().fold(U::default(), |most, &x| as_u(x).max(most)));
-            // Waking a thread takes longer than a look at a few.
-            if slice.len() <= PART {
+            if slice.len() <= Sparse::FEW {
                 return most(slice);
             }
             slice.par_chunks(PART).map(most).max().unwrap_or_default()
@@ -137,6 +136,9 @@ pub struct Sparse<'a> {
 }
 
 impl<'a> Sparse<'a> {
+    /// Up to so many counts are checked without other threads: to wake them takes as long.
+    pub const FEW: usize = 1 << 22;
+
     /// Counts of `offsets.len() − 1` rows.
     pub fn new(
         offsets: impl Into<Integers<'a>>,

@@ -5,7 +5,7 @@ use faer::linalg::triangular_solve;
 use faer::prelude::Solve;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
-use super::{Tile, upper_halves_cleared, vectorised};
+use super::{Tile, row_gram, upper_halves_cleared, vectorised};
 
 /// A dense matrix, column after column.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -188,6 +188,9 @@ pub fn add_gram(s: &mut Matrix, x: &Tile) {
 /// As [`add_gram`], of rows that lie one after the other.
 pub fn add_row_gram(s: &mut Matrix, rows: &[f64]) {
     let width = s.columns;
+    if width <= row_gram::MOST {
+        return row_gram::add(&mut s.data, width, rows);
+    }
     gram(s, MatRef::from_row_major_slice(rows, rows.len() / width.max(1), width));
 }
 

@@ -1,6 +1,7 @@
 //! The numerical tools: the only place that names a linear-algebra crate.
 
 pub(crate) mod bounded;
+mod cell;
 mod column_major;
 pub(crate) mod covariance;
 mod digamma;
@@ -10,12 +11,14 @@ pub(crate) mod lanes;
 mod linear;
 pub(crate) mod minimise;
 mod random;
+mod row_gram;
 mod row_major;
 mod softmax;
 mod special;
 mod tile;
 mod whitened;
 
+pub(crate) use cell::Cell;
 pub(crate) use column_major::ColumnMajor;
 pub use digamma::{
     digamma, itakura_saito, less_ln_1p, ln_less_digamma, stirling_rest, trigamma, trigamma_less_reciprocal,

@@ -34,6 +34,11 @@ impl<'a, T> RowMajor<'a, T> {
         self.rows
     }
 
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// A row.
     #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [T] {

@@ -28,8 +28,16 @@ impl Tile {
         self.width
     }
 
-    /// Makes room for `rows` × `width` cells; what they hold is left open.
+    /// Gives the tile `rows` × `width` cells. Those of a new tile are 0, others hold what they did.
     pub fn resize(&mut self, rows: usize, width: usize) {
+        if self.data.capacity() == 0 {
+            self.make_room(0, 0);
+        }
+        self.make_room(rows, width);
+    }
+
+    /// As [`Tile::resize`], where all cells are written next: what they hold is left open.
+    pub(crate) fn make_room(&mut self, rows: usize, width: usize) {
         (self.rows, self.width) = (rows, width);
         if self.data.capacity() == 0 {
             self.data = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
@@ -71,8 +79,7 @@ impl Drop for Tile {
         /// More tiles than this, and larger ones, are given back.
         const MOST: (usize, usize) = (8, 64 << 10);
         if (1..=MOST.1).contains(&self.data.capacity()) {
-            let mut data = std::mem::take(&mut self.data);
-            data.clear();
+            let data = std::mem::take(&mut self.data);
             // A thread that ends has nothing to keep.
             let _ = SPARE.try_with(|spare| {
                 let mut spare = spare.borrow_mut();

@@ -1,13 +1,12 @@
 //! Scores s = Wx + b of rows of numbers, with a row of W for each class.
 //!
-//! Numbers in single or double precision are read where they lie (`products.rs`): column by column, or row by row for
-//! one or two classes. Others are copied into a tile first.
+//! Numbers in single or double precision are read where they lie (`products.rs`), column by column or row by row. Others
+//! are copied into a tile first.
 
-use super::products::{self, Cell};
-use super::{Texts, WordTable};
-use crate::data::{Cells, ColumnSlices, RowSlices, Tile};
+use super::{Texts, WordTable, products};
+use crate::data::{Cells, Tile};
 use crate::error::Result;
-use crate::numerics::{RowMajor, all_finite};
+use crate::numerics::all_finite;
 
 /// W and b.
 ///
@@ -41,16 +40,7 @@ impl Affine<'_> {
     /// `tile` is a place for copies of the cells, which may be kept from call to call.
     pub fn scores(&self, cells: &Cells<'_>, skip_missing: bool, tile: &mut Tile, out: &mut Tile) -> Result<bool> {
         out.resize(cells.rows(), self.classes());
-        match (cells.row_slices(), cells.column_slices()) {
-            (_, Some(ColumnSlices::F64(x))) => products::of_columns(&x, self.weights, out),
-            (_, Some(ColumnSlices::F32(x))) => products::of_columns(&x, self.weights, out),
-            (Some(RowSlices::F64(x)), _) if self.classes() <= 2 => self.multiply_rows(&x, out),
-            (Some(RowSlices::F32(x)), _) if self.classes() <= 2 => self.multiply_rows(&x, out),
-            _ => {
-                cells.read_numbers(tile)?;
-                products::of_columns(&(&*tile).into(), self.weights, out);
-            }
-        }
+        products::of_cells(cells, None, self.weights, tile, out)?;
         let mut sound = all_finite(out.data());
         if !sound {
             // Either a cell is not finite, or a weight, or a sum has overflowed: cell by cell.
@@ -63,12 +53,11 @@ impl Affine<'_> {
         Ok(sound)
     }
 
-    /// The products of rows that lie one after the other with the weights of one or two classes.
-    fn multiply_rows<T: Cell>(&self, x: &RowMajor<'_, T>, out: &mut Tile) {
-        match self.weights.split_at(self.weights.len() / self.classes().max(1)) {
-            (first, []) => products::of_few(x, [first], out),
-            (first, second) => products::of_few(x, [first, second], out),
-        }
+    /// Writes the scores of rows that lie one after the other, row after row. Returns whether it has, and all of them are
+    /// finite; where not, [`Affine::scores`] finds them.
+    pub fn write_rows(&self, cells: &Cells<'_>, out: &mut [f64]) -> bool {
+        let to = (Some(self.bias), self.classes());
+        products::of_whole_rows(cells, None, self.weights, to, out) && all_finite(out)
     }
 
     /// Writes the weights of each column side by side: what a word of a sparse row touches.
@@ -169,6 +158,11 @@ mod tests {
             for batch in &batches {
                 let (found, sound) = scores(&affine, batch, 0..rows, false);
                 assert!(sound);
+                let mut by_row = vec![f64::NAN; rows * classes];
+                let columns: Vec<usize> = (0..width).collect();
+                if affine.write_rows(&Cells::new(batch, &columns, Rows::Range(0..rows)), &mut by_row) && classes > 1 {
+                    (0..rows * classes).for_each(|k| assert_eq!(by_row[k], found.column(k % classes)[k / classes]));
+                }
                 for i in 0..rows {
                     for k in 0..classes {
                         let terms = (0..width).map(|j| x[i * width + j] * weights[k * width + j]);

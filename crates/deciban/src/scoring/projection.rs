@@ -33,12 +33,19 @@ impl Projection<'_> {
     /// `tile` is a place for a copy of the cells, which may be kept from call to call.
     pub fn of(&self, cells: &Cells<'_>, tile: &mut Tile, out: &mut Tile) -> Result<bool> {
         out.resize(cells.rows(), self.weights.len() / self.centre.len().max(1));
-        cells.read_numbers(tile)?;
-        for (column, c) in tile.data_mut().chunks_exact_mut(cells.rows().max(1)).zip(self.centre) {
-            column.iter_mut().for_each(|x| *x -= c);
+        products::of_cells(cells, Some(self.centre), self.weights, tile, out)?;
+        if all_finite(out.data()) {
+            return Ok(true);
         }
-        products::of_columns(&(&*tile).into(), self.weights, out);
-        Ok(all_finite(out.data()) || all_finite(tile.data()))
+        cells.read_numbers(tile)?;
+        Ok(all_finite(tile.data()))
+    }
+
+    /// Writes the projections of rows that lie one after the other, row after row. Returns whether it has, and all of
+    /// them are finite; where not, [`Projection::of`] finds them.
+    pub fn write_rows(&self, cells: &Cells<'_>, out: &mut [f64]) -> bool {
+        let directions = self.weights.len() / self.centre.len().max(1);
+        products::of_whole_rows(cells, Some(self.centre), self.weights, (None, directions), out) && all_finite(out)
     }
 }
 

@@ -2,8 +2,7 @@
 //! others nothing. How rows join is told in `moments`.
 
 use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, roots, sum, two_sum};
-use super::row_buffer::RowBuffer;
-use super::shifted_sums::GroupSums;
+use super::shifted_sums::{GroupSums, Joined};
 use super::{Moments, Retract, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
@@ -104,46 +103,30 @@ impl ColumnMoments {
         Ok(())
     }
 
-    /// Adds rows.
-    pub(crate) fn observe_rows(&mut self, rows: &RowBuffer) -> Result<(), NotFinite> {
-        if rows.rows() == 0 {
-            return Ok(());
-        }
-        let Ok(mean) = rows.mean(&self.mean, self.is_known()) else {
-            // Some cells are missing, or infinite.
-            let weights = rows.weights();
-            let is_weighted = weights.iter().any(|weight| *weight != 1.0);
-            return self.observe(&mut rows.tile(), is_weighted.then_some(weights));
-        };
-        let (count, weight, scatter) = (rows.rows() as f64, rows.weight(), rows.scatter(&mean));
-        for j in 0..self.width() {
-            self.join(j, count, weight, (mean[0][j], mean[1][j]), scatter[j]);
-        }
-        self.rows += count;
-        Ok(())
-    }
-
     /// Whether there is a mean of every column.
     pub(crate) fn is_known(&self) -> bool {
         self.weight.iter().all(|weight| *weight > 0.0)
     }
 
-    /// Adds rows that were summed about the mean; `false`, and nothing is added, where cells were missing or infinite,
-    /// or where the rows lie so far off that Σ(x − c)² would lose digits.
-    pub(crate) fn join_sums(&mut self, of: GroupSums<'_>) -> bool {
+    /// Adds rows by their sums about c, unless cells were missing or infinite, or c is so far off that Σ(x − c)² loses
+    /// digits; the latter counts only where the sums can be taken again.
+    pub(crate) fn join_sums(&mut self, of: GroupSums<'_>, is_last: bool) -> Joined {
         const MOST_LOST: f64 = 1.0 / 16.0;
         let total = if of.weight > 0.0 { of.weight } else { 1.0 };
-        // A comparison with NaN is false.
-        let is_near = |(sum, square): (&f64, &f64)| sum * sum / total <= MOST_LOST * square && square.is_finite();
-        if !of.sums.iter().zip(of.squares).all(is_near) {
-            return false;
+        if !all_finite(of.squares) {
+            return Joined::NotFinite;
+        }
+        let is_near = |(sum, square): (&f64, &f64)| sum * sum / total <= MOST_LOST * square;
+        if !is_last && !of.sums.iter().zip(of.squares).all(is_near) {
+            return Joined::Far;
         }
         for j in 0..self.width() {
             let (sum, square) = (of.sums[j], of.squares[j]);
-            self.join(j, of.rows, of.weight, two_sum(of.centre[j], sum / total), square - sum * (sum / total));
+            let scatter = (square - sum * (sum / total)).max(0.0);
+            self.join(j, of.rows, of.weight, two_sum(of.centre[j], sum / total), scatter);
         }
         self.rows += of.rows;
-        true
+        Joined::All
     }
 
     fn join(&mut self, j: usize, cells: f64, weight: f64, (mean, low): (f64, f64), scatter: f64) {

@@ -10,7 +10,7 @@ mod sketch;
 pub use column_moments::ColumnMoments;
 pub use moments::{Moments, NotFinite};
 pub(crate) use row_buffer::RowBuffer;
-pub(crate) use shifted_sums::ShiftedSums;
+pub(crate) use shifted_sums::{Joined, ShiftedSums};
 pub use sketch::{Quantiles, Sketches};
 
 use crate::error::Result;

@@ -14,7 +14,7 @@ use super::{Retract, RowBuffer, Statistic};
 use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, add_gram, add_row_gram, vectorised};
+use crate::numerics::{Matrix, add_gram, add_row_gram, all_finite, vectorised};
 
 /// A tile holds a cell that a statistic cannot take: a missing or infinite number, or one so
 /// large that sums overflow.
@@ -119,16 +119,29 @@ impl Moments {
         Ok(())
     }
 
-    /// Adds rows, which are used up.
+    /// Adds rows, which are used up; nothing is added where their sums are not finite.
+    ///
+    /// With s = Σw(x − c), their scatter about their own mean is Σzzᵀ − ssᵀ/w. Where ssᵀ/w would cost digits of what is
+    /// already there, the rows are moved to their mean first.
     pub(crate) fn observe_rows(&mut self, rows: &mut RowBuffer) -> Result<(), NotFinite> {
-        if rows.rows() == 0 {
-            return Ok(());
+        const MOST_LOST: f64 = 1.0 / 16.0;
+        let weight: f64 = rows.weights().iter().sum();
+        if !all_finite(rows.sums()) {
+            return Err(NotFinite);
         }
-        let mean = rows.mean(&self.mean, self.weight > 0.0)?;
-        rows.centre(&mean);
-        if rows.weight() > 0.0 {
-            add_row_gram(&mut self.scatter, rows.cells());
-            self.join(rows.weight(), &mean[0], &mean[1]);
+        if weight > 0.0 {
+            let mean = rows.centre().iter().zip(rows.sums()).map(|(c, s)| two_sum(*c, s / weight));
+            let (mean, low): (Vec<f64>, Vec<f64>) = mean.unzip();
+            let is_near = |(j, s): (usize, &f64)| s * s / weight <= MOST_LOST * self.scatter[(j, j)];
+            if rows.sums().iter().enumerate().all(is_near) {
+                add_row_gram(&mut self.scatter, rows.cells());
+                rank_one(&mut self.scatter, -weight.recip(), rows.sums());
+            } else {
+                let delta: Vec<f64> = rows.sums().iter().map(|s| s / weight).collect();
+                rows.move_by(&delta);
+                add_row_gram(&mut self.scatter, rows.cells());
+            }
+            self.join(weight, &mean, &low);
         }
         self.rows += rows.rows() as f64;
         Ok(())

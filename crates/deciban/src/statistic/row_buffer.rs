@@ -1,19 +1,22 @@
-//! Rows of one class, copied one after the other out of rows of all classes: these are read once, in their
+//! Rows of one group, copied one after the other out of rows of all groups, about a centre: rows are read once, in their
 //! order, and never transposed.
 
 use std::cell::RefCell;
 
-use super::NotFinite;
-use super::moments::two_sum;
-use crate::data::Tile;
-use crate::numerics::{RowMajor, all_finite, vectorised};
+use pulp::Simd;
 
-/// Rows and their weights.
+use crate::numerics::vectorised;
+
+/// Rows z = √w (x − c), and what is needed to find x again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowBuffer {
-    width: usize,
+    centre: Vec<f64>,
+    /// Σ w (x − c)
+    sums: Vec<f64>,
+    /// As many as there is room for.
     cells: Vec<f64>,
     weights: Vec<f64>,
+    places: Vec<u32>,
 }
 
 thread_local! {
@@ -22,27 +25,54 @@ thread_local! {
 }
 
 impl RowBuffer {
-    /// Runs `body` with an empty buffer for each of so many classes.
-    pub fn with_each<R>(classes: usize, width: usize, body: impl FnOnce(&mut [RowBuffer]) -> R) -> R {
+    /// Runs `body` with an empty buffer for each of so many groups, each with room for so many cells.
+    pub fn with_each<R>(groups: usize, room: usize, body: impl FnOnce(&mut [RowBuffer]) -> R) -> R {
         let mut buffers = SPARE.take();
-        buffers.resize_with(classes, RowBuffer::default);
+        buffers.resize_with(groups, RowBuffer::default);
         for buffer in &mut buffers {
-            buffer.width = width;
             buffer.clear();
+            buffer.cells.resize(room, 0.0);
         }
         let result = body(&mut buffers);
         SPARE.set(buffers);
         result
     }
 
-    pub fn push(&mut self, row: &[f64], weight: f64) {
-        self.cells.extend_from_slice(row);
+    /// Forgets all rows; others will be copied about `centre`.
+    pub fn start(&mut self, centre: &[f64]) {
+        self.clear();
+        self.centre.clear();
+        self.centre.extend_from_slice(centre);
+        self.sums.clear();
+        self.sums.resize(centre.len(), 0.0);
+    }
+
+    /// Copies a row that stands at this place.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    #[inline(always)]
+    pub fn push<S: Simd>(&mut self, simd: S, row: &[f64], weight: f64, place: u32) {
+        let (root, range) = (weight.sqrt(), self.rows() * row.len()..(self.rows() + 1) * row.len());
+        let (z, last_z) = S::as_mut_simd_f64s(&mut self.cells[range]);
+        let ((x, last_x), (c, last_c)) = (S::as_simd_f64s(row), S::as_simd_f64s(&self.centre));
+        let (sums, last_sums) = S::as_mut_simd_f64s(&mut self.sums);
+        let roots = simd.splat_f64s(root);
+        for (((z, x), c), sum) in z.iter_mut().zip(x).zip(c).zip(sums) {
+            *z = simd.mul_f64s(simd.sub_f64s(*x, *c), roots);
+            *sum = simd.mul_add_f64s(roots, *z, *sum);
+        }
+        for (((z, x), c), sum) in last_z.iter_mut().zip(last_x).zip(last_c).zip(last_sums) {
+            *z = (x - c) * root;
+            *sum = root.mul_add(*z, *sum);
+        }
         self.weights.push(weight);
+        self.places.push(place);
     }
 
     pub fn clear(&mut self) {
-        self.cells.clear();
         self.weights.clear();
+        self.places.clear();
     }
 
     /// How many there are.
@@ -50,64 +80,35 @@ impl RowBuffer {
         self.weights.len()
     }
 
-    /// The cells, row after row.
+    /// c
+    pub fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// Σ w (x − c) of each column.
+    pub fn sums(&self) -> &[f64] {
+        &self.sums
+    }
+
+    /// z, row after row.
     pub fn cells(&self) -> &[f64] {
-        &self.cells
+        &self.cells[..self.rows() * self.centre.len()]
     }
 
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// The weight of all.
-    pub fn weight(&self) -> f64 {
-        self.weights.iter().sum()
+    /// Where the rows stand.
+    pub fn places(&self) -> &[u32] {
+        &self.places
     }
 
-    fn view(&self) -> RowMajor<'_> {
-        RowMajor::new(&self.cells, self.width, self.width, self.rows()).expect("only whole rows are pushed")
-    }
-
-    /// The weighted mean, in two doubles. As in `moments`, residuals are summed about `shift`, the mean of the rows
-    /// before, and twice where there are none.
-    pub fn mean(&self, shift: &[f64], is_known: bool) -> Result<[Vec<f64>; 2], NotFinite> {
-        let total = Some(self.weight()).filter(|total| *total > 0.0).unwrap_or(1.0);
-        let (mut mean, mut low) = (shift.to_vec(), vec![0.0; self.width]);
-        for _ in 0..if is_known { 1 } else { 2 } {
-            let mut sums = vec![0.0; self.width];
-            self.view().add_weighted(&mean, &self.weights, &mut sums);
-            for j in 0..self.width {
-                (mean[j], low[j]) = two_sum(mean[j], sums[j] / total);
-            }
-        }
-        if all_finite(&mean) { Ok([mean, low]) } else { Err(NotFinite) }
-    }
-
-    /// Centres the rows on their mean and scales them by √weight.
-    pub fn centre(&mut self, [mean, low]: &[Vec<f64>; 2]) {
-        vectorised!(for (row, weight) in self.cells.chunks_exact_mut(self.width).zip(&self.weights) {
-            let scale = weight.sqrt();
-            for ((x, mean), low) in row.iter_mut().zip(mean).zip(low) {
-                *x = ((*x - mean) - low) * scale;
-            }
+    /// Moves the rows to the centre c + δ; the sums are left as they are.
+    pub fn move_by(&mut self, delta: &[f64]) {
+        vectorised!(for (row, weight) in self.cells.chunks_exact_mut(delta.len().max(1)).zip(&self.weights) {
+            let root = weight.sqrt();
+            row.iter_mut().zip(delta).for_each(|(z, delta)| *z -= delta * root);
         });
-    }
-
-    /// Σ w (x − mean)² of each column.
-    pub fn scatter(&self, [mean, low]: &[Vec<f64>; 2]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.width];
-        self.view().add_weighted_squares(mean, low, &self.weights, &mut sums);
-        sums
-    }
-
-    /// The rows as columns.
-    pub fn tile(&self) -> Tile {
-        let mut tile = Tile::default();
-        tile.resize(self.rows(), self.width);
-        for j in 0..self.width {
-            let column = self.cells.iter().skip(j).step_by(self.width);
-            tile.column_mut(j).iter_mut().zip(column).for_each(|(cell, x)| *cell = *x);
-        }
-        tile
     }
 }

@@ -4,7 +4,7 @@ use crate::data::Tile;
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
 use crate::numerics::Matrix;
-use crate::statistic::{ColumnMoments, Moments, NotFinite, Retract, RowBuffer, Statistic};
+use crate::statistic::{ColumnMoments, Moments, NotFinite, Retract, Statistic};
 
 /// What is kept of one class's rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,14 +43,6 @@ impl GaussianStatistic {
         match self {
             GaussianStatistic::Full(whole) | GaussianStatistic::Gapped { whole, .. } => whole.observe(tile, weights),
             GaussianStatistic::Columns(columns) => columns.observe(tile, weights),
-        }
-    }
-
-    /// The same for rows in a buffer.
-    pub(super) fn observe_rows(&mut self, rows: &mut RowBuffer) -> Result<(), NotFinite> {
-        match self {
-            GaussianStatistic::Full(whole) | GaussianStatistic::Gapped { whole, .. } => whole.observe_rows(rows),
-            GaussianStatistic::Columns(columns) => columns.observe_rows(rows),
         }
     }
 

@@ -25,12 +25,14 @@
 //!   classes; with `norm` they are divided by Σ_j |ln θ̃_cj|. Scores, not a density: they rank classes
 //!   of very different sizes well, but differences of them are no log-likelihood ratios.
 
+mod dense;
 mod density;
 mod statistic;
 
 pub use density::MultinomialDensity;
 pub use statistic::WordCounts;
 
+use dense::DenseCounts;
 use serde::{Deserialize, Serialize};
 
 use super::counts::mark;
@@ -133,6 +135,22 @@ impl Multinomial {
         })
     }
 
+    /// Counts rows of numbers that lie one after the other; `false`, and nothing is counted, where they do not lie so, or
+    /// a number is no count.
+    fn observe_rows(&self, groups: &mut [&mut WordCounts], x: &Cells<'_>, of_rows: &[u32]) -> bool {
+        let Some(rows) = x.row_slices().filter(|_| !self.normalise) else { return false };
+        let mut weights = Vec::new();
+        x.read_weights(&mut weights);
+        let Some(found) = DenseCounts::of(&rows, x.width(), of_rows, groups.len(), &weights) else { return false };
+        of_rows.iter().zip(&weights).for_each(|(&group, weight)| groups[group as usize].weight += weight);
+        for (group, statistic) in groups.iter_mut().enumerate() {
+            statistic.words.resize(statistic.words.len().max(x.width()), [0.0; 2]);
+            let sums = statistic.words.iter_mut().zip(found.of_group(group));
+            sums.for_each(|(word, found)| (word[0], word[1]) = (word[0] + found[0], word[1] + found[1]));
+        }
+        true
+    }
+
     fn observe_counts(&self, statistic: &mut WordCounts, x: &Cells<'_>, names: &[String]) -> Result<()> {
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
         x.read_weights(&mut weights);
@@ -196,6 +214,7 @@ impl Family for Multinomial {
             (Some(texts), Assignment::Hard(dealt)) if Counting::is_quick(groups.len(), words) => {
                 self.observe_texts(groups, x, texts, dealt.groups(), names)
             }
+            (None, Assignment::Hard(dealt)) if self.observe_rows(groups, x, dealt.groups()) => Ok(()),
             _ => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
         }
     }
