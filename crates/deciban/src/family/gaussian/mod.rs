@@ -17,6 +17,7 @@ mod bayes;
 mod choose;
 mod conditional;
 mod covariances;
+mod dealt_rows;
 mod density;
 mod explain;
 mod factor;
