@@ -31,6 +31,9 @@ const FEW_TERMS: usize = 1 << 17;
 /// millisecond.
 const FEW_PRODUCTS: usize = 1 << 20;
 
+/// The same for rows of words and linear models, whose terms also wait for the weights of their words.
+const FEW_TERMS_OF_WORDS: usize = 1 << 19;
+
 /// Scores rows.
 #[pyclass(frozen, module = "deciban._core")]
 pub struct Scorer {
@@ -212,7 +215,10 @@ impl Scorer {
         Tiles { copy, scores: out, .. }: &mut Tiles,
     ) -> Result<bool> {
         let (names, places) = if work.is_sparse { (&[][..], &[0][..]) } else { self.columns() };
-        let cells = Cells::new(&work.x, places, Rows::Range(rows));
+        let cells = Cells::new(&work.x, places, Rows::Range(rows.clone()));
+        if let Some((sparse, _)) = cells.sparse() {
+            sparse.check_words(rows, self.width)?;
+        }
         let height = cells.rows();
         let mut sound = true;
         match (&self.kind, affine) {
@@ -305,10 +311,14 @@ impl Scorer {
             write(tiles, work, out);
             Ok(())
         };
-        let is_dense = !matches!(self.kind, Kind::Density { .. }) && !work.is_sparse;
         let rows = work.x.rows();
         // Each score may need an exponential.
-        let few = if is_dense && rows * self.classes <= FEW_TERMS { FEW_PRODUCTS } else { FEW_TERMS };
+        let is_quick = !matches!(self.kind, Kind::Density { .. }) && rows * self.classes <= FEW_TERMS;
+        let few = match (is_quick, work.is_sparse) {
+            (false, _) => FEW_TERMS,
+            (true, true) => FEW_TERMS_OF_WORDS,
+            (true, false) => FEW_PRODUCTS,
+        };
         let mut tiles = out.chunks_mut(height * columns).enumerate();
         if work.cells.max(rows) * self.classes <= few {
             let mut buffers = Tiles::default();
@@ -530,9 +540,8 @@ impl Scorer {
         self.check_width(width)?;
         let (offsets, indices, counts) = (Array::new(offsets)?, Array::new(indices)?, Array::new(counts)?);
         let (height, stored) = (offsets.rows().saturating_sub(1), (offsets.integers()?, indices.integers()?));
-        let values = counts.values().0;
-        let checked = |_: &AtomicBool| Sparse::of_words(stored.0, stored.1, values, width);
-        let sparse = work::run_little(py, indices.rows() <= Sparse::FEW, None, checked)?;
+        // Words are checked tile by tile.
+        let sparse = Sparse::of_unchecked_words(stored.0, stored.1, counts.values().0).map_err(raise)?;
         let x = Batch::new(height).sparse(sparse).map_err(raise)?;
         let (output, log_prior) = (Output::named(output)?, log_prior.unwrap_or_default());
         let (cells, labels) = (counts.rows(), self.labels(labels)?);

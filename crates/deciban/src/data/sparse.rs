@@ -155,18 +155,36 @@ impl<'a> Sparse<'a> {
         counts: impl Into<Values<'a>>,
         words: usize,
     ) -> Result<Self> {
+        let sparse = Self::of_unchecked_words(offsets, indices, counts)?;
+        sparse.check_words(0..sparse.rows(), words)?;
+        Ok(sparse)
+    }
+
+    /// Counts of `offsets.len() − 1` rows, of which [`Sparse::check_words`] must be asked before they are read. So that
+    /// a thread may check a few rows and then find them in its cache.
+    pub fn of_unchecked_words(
+        offsets: impl Into<Integers<'a>>,
+        indices: impl Into<Integers<'a>>,
+        counts: impl Into<Values<'a>>,
+    ) -> Result<Self> {
         let (offsets, indices, counts) = (offsets.into(), indices.into(), counts.into());
         Error::check_shape("counts of a sparse matrix", indices.len(), counts.len())?;
-        if !offsets.ascend_to(indices.len()) {
-            return Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into()));
+        match offsets.ascend_to(indices.len()) {
+            true => Ok(Sparse { offsets, indices, counts }),
+            false => Err(Error::Schema("the row offsets of a sparse matrix must ascend within it".into())),
         }
+    }
+
+    /// Refuses words of some rows that do not lie within `words` columns.
+    pub fn check_words(&self, rows: Range<usize>, words: usize) -> Result<()> {
+        let indices = self.indices.slice(self.offsets.get(rows.start)..self.offsets.get(rows.end));
         // Our own type may also hold the reserved codes.
         let reserved = matches!(indices, Integers::U32(_)) && words == UNSEEN as usize;
         if !reserved && indices.len() > 0 && indices.highest() >= words.min(UNSEEN as usize) as u64 {
             let message = format!("the column numbers of a sparse matrix must lie between 0 and {}", words.max(1) - 1);
             return Err(Error::Schema(message));
         }
-        Ok(Sparse { offsets, indices, counts })
+        Ok(())
     }
 
     /// The number of rows.
@@ -241,6 +259,18 @@ mod tests {
             assert_eq!(rows(&sparse.slice(1..3)), expected[1..]);
             assert_eq!(rows(&sparse.slice(3..3)).len(), 0);
         }
+    }
+
+    #[test]
+    fn words_are_checked_row_by_row() {
+        let (offsets, counts) = ([0i32, 2, 3, 5], [1.0; 5]);
+        let sparse = Sparse::of_unchecked_words(&offsets[..], &[0i32, 7, 9, -1, 2][..], &counts[..]).unwrap();
+        let is_refused = |rows| sparse.check_words(rows, 9).is_err();
+        assert_eq!(
+            [is_refused(0..1), is_refused(1..2), is_refused(2..3), is_refused(3..3)],
+            [false, true, true, false]
+        );
+        assert!(sparse.check_words(0..2, 10).is_ok() && sparse.check_words(0..3, 10).is_err());
     }
 
     #[test]

@@ -3,9 +3,6 @@
 use crate::data::{Rows, Sparse};
 use crate::numerics::vectorised;
 
-/// Numbers that are summed side by side.
-const LANES: usize = 4;
-
 /// Some rows of a column of texts.
 pub type Texts<'a> = (Sparse<'a>, &'a Rows<'a>);
 
@@ -37,39 +34,21 @@ impl WordTable<'_> {
     /// Calls `finish(i, Σ_j f(x_j), s)` for each row `i`. A word with f(x_j) = 0 is left out, so that
     /// 0·(−∞) = 0. Tells whether all f(x_j) were finite and at least 0.
     pub fn sums(&self, texts: Texts<'_>, f: impl Fn(f64) -> f64, finish: impl FnMut(usize, f64, &[f64])) -> bool {
-        // A loop of known length runs in registers.
+        // A loop of known length runs in registers. The fewer classes there are, the more words are added at a time.
         match self.classes {
-            1 => self.fixed::<1>(texts, f, finish),
-            2 => self.fixed::<2>(texts, f, finish),
-            3 => self.fixed::<3>(texts, f, finish),
-            4 => self.fixed::<4>(texts, f, finish),
-            5 => self.fixed::<5>(texts, f, finish),
-            6..=8 => self.padded::<2>(texts, f, finish),
-            9..=12 => self.padded::<3>(texts, f, finish),
-            13..=16 => self.padded::<4>(texts, f, finish),
+            1 => self.fixed::<1, 4>(texts, f, finish),
+            2 => self.fixed::<2, 4>(texts, f, finish),
+            3 => self.fixed::<3, 2>(texts, f, finish),
+            4 => self.fixed::<4, 2>(texts, f, finish),
+            5..=8 => self.fixed::<8, 2>(texts, f, finish),
+            9..=12 => self.fixed::<12, 2>(texts, f, finish),
+            13..=16 => self.fixed::<16, 2>(texts, f, finish),
             _ => self.any(texts, f, finish),
         }
     }
 
-    fn fixed<const K: usize>(
-        &self,
-        texts: Texts<'_>,
-        f: impl Fn(f64) -> f64,
-        mut finish: impl FnMut(usize, f64, &[f64]),
-    ) -> bool {
-        let (by_word, _) = self.values.as_chunks::<K>();
-        let unknown = self.unknown.and_then(|values| <&[f64; K]>::try_from(values).ok());
-        let mut sound = true;
-        texts.0.for_each_row(texts.1, |i, words, counts| {
-            let (total, sums, highest) = sum_row(by_word, unknown, words, counts, &f);
-            sound &= are_counts(highest, counts, &f);
-            finish(i, total, &sums);
-        });
-        sound
-    }
-
-    /// As [`WordTable::any`] for at most 4·N classes, whose sums stay in N registers.
-    fn padded<const N: usize>(
+    /// As [`WordTable::any`] for at most K classes, whose sums stay in registers.
+    fn fixed<const K: usize, const CHAINS: usize>(
         &self,
         texts: Texts<'_>,
         f: impl Fn(f64) -> f64,
@@ -77,49 +56,67 @@ impl WordTable<'_> {
     ) -> bool {
         let mut sound = true;
         texts.0.for_each_row(texts.1, |i, words, counts| {
-            let (total, sums, highest) = vectorised!(self.sum_padded::<N>(words, counts, &f));
-            sound &= are_counts(highest, counts, &f);
-            finish(i, total, &sums.as_flattened()[..self.classes]);
+            let sums = vectorised!(self.sum_row::<K, CHAINS>(words, counts, &f));
+            sound &= are_counts(sums.highest, counts, &f);
+            finish(i, sums.total, &sums.of_classes[..self.classes]);
         });
         sound
     }
 
-    /// Σ_j f(x_j), Σ_j f(x_j) t_j and the highest bits of f(x_j) of one row. What stands behind the values of a word, those of the next, is
-    /// summed as well and means nothing.
+    /// The sums of one row. Words are added to several sums in turn, so that no addition waits for the one before it.
     #[inline(always)]
-    fn sum_padded<const N: usize>(
+    fn sum_row<const K: usize, const CHAINS: usize>(
         &self,
         words: &[u32],
         counts: &[f64],
         f: &impl Fn(f64) -> f64,
-    ) -> (f64, [[f64; LANES]; N], u64) {
-        let (mut total, mut sums, mut highest) = (0.0, [[0.0; LANES]; N], 0);
-        for (&word, &count) in words.iter().zip(counts) {
-            let (x, start) = (f(count), word as usize * self.classes);
-            highest = x.to_bits().max(highest);
-            if x == 0.0 {
-                continue;
-            }
-            let mut last = [[0.0; LANES]; N];
-            let values =
-                match self.values.get(start..).and_then(|values| values.as_chunks::<LANES>().0.first_chunk::<N>()) {
-                    Some(values) => values,
-                    // The last words of the table, and those that it does not have.
-                    None => {
-                        let known = self.values.get(start..start + self.classes);
-                        let Some(values) = known.or(self.unknown) else { continue };
-                        last.as_flattened_mut()[..self.classes].copy_from_slice(values);
-                        &last
-                    }
-                };
-            total += x;
-            for (sums, values) in sums.iter_mut().zip(values) {
-                for l in 0..LANES {
-                    sums[l] += x * values[l];
-                }
+    ) -> Sums<K> {
+        let mut chains = [Sums { total: 0.0, of_classes: [0.0; K], highest: 0 }; CHAINS];
+        let ((words, last_words), (counts, last_counts)) = (words.as_chunks::<CHAINS>(), counts.as_chunks::<CHAINS>());
+        for (words, counts) in words.iter().zip(counts) {
+            for c in 0..CHAINS {
+                self.add(&mut chains[c], words[c], f(counts[c]));
             }
         }
-        (total, sums, highest)
+        for (word, count) in last_words.iter().zip(last_counts) {
+            self.add(&mut chains[0], *word, f(*count));
+        }
+        let mut all = chains[0];
+        for chain in &chains[1..] {
+            all.total += chain.total;
+            all.highest = all.highest.max(chain.highest);
+            for k in 0..K {
+                all.of_classes[k] += chain.of_classes[k];
+            }
+        }
+        all
+    }
+
+    /// Adds a word with f(x_j) = x.
+    #[inline(always)]
+    fn add<const K: usize>(&self, sums: &mut Sums<K>, word: u32, x: f64) {
+        sums.highest = x.to_bits().max(sums.highest);
+        if x == 0.0 {
+            return;
+        }
+        // Of fewer than K classes, the values of the next word are added as well, to sums that mean nothing.
+        let classes = if K <= 4 { K } else { self.classes };
+        let start = word as usize * classes;
+        let mut last = [0.0; K];
+        let values = match self.values.get(start..start + K).and_then(<[f64]>::first_chunk::<K>) {
+            Some(values) => values,
+            // The last words of the table, and those that it does not have.
+            None => {
+                let known = self.values.get(start..start + classes);
+                let Some(values) = known.or(self.unknown) else { return };
+                last[..classes].copy_from_slice(values);
+                &last
+            }
+        };
+        sums.total += x;
+        for k in 0..K {
+            sums.of_classes[k] += x * values[k];
+        }
     }
 
     fn any(&self, texts: Texts<'_>, f: impl Fn(f64) -> f64, mut finish: impl FnMut(usize, f64, &[f64])) -> bool {
@@ -144,42 +141,19 @@ impl WordTable<'_> {
     }
 }
 
+/// What is summed over the words of a row: Σ_j f(x_j), Σ_j f(x_j) t_j, and the highest bits of f(x_j).
+#[derive(Clone, Copy)]
+struct Sums<const K: usize> {
+    total: f64,
+    of_classes: [f64; K],
+    highest: u64,
+}
+
 /// Whether the f(x_j) of a row, whose highest bits are known, are finite and at least 0. The bits of numbers from 0 on
 /// ascend to those of ∞; those of −0 are higher than all of these, so that a look at each decides.
 #[inline(always)]
 fn are_counts(highest: u64, counts: &[f64], f: impl Fn(f64) -> f64) -> bool {
     highest < f64::INFINITY.to_bits() || counts.iter().all(|x| (0.0..f64::INFINITY).contains(&f(*x)))
-}
-
-/// Σ_j f(x_j), Σ_j f(x_j) t_j and the highest bits of f(x_j) of one row. A function of its own: its sums
-/// stay in registers.
-#[inline(never)]
-fn sum_row<const K: usize>(
-    by_word: &[[f64; K]],
-    unknown: Option<&[f64; K]>,
-    words: &[u32],
-    counts: &[f64],
-    f: impl Fn(f64) -> f64,
-) -> (f64, [f64; K], u64) {
-    let add = |(total, sums, highest): &mut (f64, [f64; K], u64), word: u32, count: f64| {
-        let x = f(count);
-        *highest = x.to_bits().max(*highest);
-        if let (true, Some(values)) = (x != 0.0, by_word.get(word as usize).or(unknown)) {
-            *total += x;
-            for k in 0..K {
-                sums[k] += x * values[k];
-            }
-        }
-    };
-    // Two sums at a time: one addition need not wait for the other.
-    let (mut even, mut odd) = ((0.0, [0.0; K], 0), (0.0, [0.0; K], 0));
-    let ((words, last_word), (counts, last_count)) = (words.as_chunks::<2>(), counts.as_chunks::<2>());
-    for (word, count) in words.iter().zip(counts) {
-        add(&mut even, word[0], count[0]);
-        add(&mut odd, word[1], count[1]);
-    }
-    last_word.iter().zip(last_count).for_each(|(&word, &count)| add(&mut even, word, count));
-    (even.0 + odd.0, std::array::from_fn(|k| even.1[k] + odd.1[k]), even.2.max(odd.2))
 }
 
 #[cfg(test)]
