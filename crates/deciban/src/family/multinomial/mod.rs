@@ -135,13 +135,15 @@ impl Multinomial {
         })
     }
 
-    /// Counts rows of numbers that lie one after the other; `false`, and nothing is counted, where they do not lie so, or
-    /// a number is no count.
-    fn observe_rows(&self, groups: &mut [&mut WordCounts], x: &Cells<'_>, of_rows: &[u32]) -> bool {
-        let Some(rows) = x.row_slices().filter(|_| !self.normalise) else { return false };
+    /// Counts numbers where they lie; `false`, and nothing is counted, where [`DenseCounts`] does not, or rows are
+    /// normalised.
+    fn observe_dense(&self, groups: &mut [&mut WordCounts], x: &Cells<'_>, of_rows: &[u32]) -> bool {
+        if self.normalise {
+            return false;
+        }
         let mut weights = Vec::new();
         x.read_weights(&mut weights);
-        let Some(found) = DenseCounts::of(&rows, x.width(), of_rows, groups.len(), &weights) else { return false };
+        let Some(found) = DenseCounts::of(x, of_rows, groups.len(), &weights) else { return false };
         of_rows.iter().zip(&weights).for_each(|(&group, weight)| groups[group as usize].weight += weight);
         for (group, statistic) in groups.iter_mut().enumerate() {
             statistic.words.resize(statistic.words.len().max(x.width()), [0.0; 2]);
@@ -214,7 +216,7 @@ impl Family for Multinomial {
             (Some(texts), Assignment::Hard(dealt)) if Counting::is_quick(groups.len(), words) => {
                 self.observe_texts(groups, x, texts, dealt.groups(), names)
             }
-            (None, Assignment::Hard(dealt)) if self.observe_rows(groups, x, dealt.groups()) => Ok(()),
+            (None, Assignment::Hard(dealt)) if self.observe_dense(groups, x, dealt.groups()) => Ok(()),
             _ => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
         }
     }
