@@ -32,7 +32,7 @@ pub fn log_posterior<'py>(
     let evidence = Array::new(evidence)?;
     let (rows, classes) = (evidence.rows(), evidence.columns());
     let (prior, evidence) = (prior_of(&prior, classes)?, evidence_of(&evidence)?);
-    let values = work::run_few(py, rows, None, |_| {
+    let values = work::run_little(py, rows <= work::FEW_ROWS, None, |_| {
         let posterior = evidence.posterior(&prior);
         Ok((0..rows).flat_map(|row| posterior.log_row(row).to_vec()).collect::<Vec<f64>>())
     })?;
@@ -58,7 +58,9 @@ pub fn decide<'py>(
         )));
     }
     let evidence = evidence_of(&evidence)?;
-    let actions = work::run_few(py, evidence.rows(), None, |_| Ok(evidence.posterior(&prior).decide(&costs)))?;
+    let actions = work::run_little(py, evidence.rows() <= work::FEW_ROWS, None, |_| {
+        Ok(evidence.posterior(&prior).decide(&costs))
+    })?;
     let chosen: Vec<f64> = actions.iter().map(|a| a.action.map_or(-1.0, |action| action as f64)).collect();
     let risks: Vec<f64> = actions.iter().map(|a| a.risk).collect();
     Ok((to_numpy(py, &chosen, &[chosen.len()])?, to_numpy(py, &risks, &[risks.len()])?))
@@ -75,7 +77,7 @@ pub fn cllr(
 ) -> PyResult<f64> {
     let trials = Rows::new(llr, targets, weights)?;
     let (llr, targets, weights) = trials.slices()?;
-    work::run_few(py, targets.len(), None, |_| evaluate::cllr(llr, targets, weights))
+    work::run_little(py, targets.len() <= work::FEW_ROWS, None, |_| evaluate::cllr(llr, targets, weights))
 }
 
 /// The value of each row, whether it is a target, and its weight.
@@ -120,7 +122,7 @@ impl Trials {
     ) -> PyResult<Self> {
         let trials = Rows::new(llr, targets, weights)?;
         let (llr, targets, weights) = trials.slices()?;
-        work::run_few(py, targets.len(), None, |_| Sorted::new(llr, targets, weights).map(Trials))
+        work::run_little(py, targets.len() <= work::FEW_ROWS, None, |_| Sorted::new(llr, targets, weights).map(Trials))
     }
 
     fn min_cllr(&self) -> f64 {

@@ -333,7 +333,7 @@ impl Model {
         if batch.width() != self.kept.model.schema().columns().len() {
             return Err(PyValueError::new_err("the table has other columns than the model"));
         }
-        work::run_few(py, table.rows(), n_jobs, |stop| self.score(&batch, out, stop))
+        work::run_little(py, table.rows() <= work::FEW_ROWS, n_jobs, |stop| self.score(&batch, out, stop))
     }
 
     /// New rows: the number of each one's class, and its cells: a float, the name of a level, a text of its words,

@@ -163,7 +163,7 @@ impl Table {
     ) -> PyResult<()> {
         let options = &self.options;
         let read = |stop: &AtomicBool| deciban_data::read(&name, given.pieces(), kind, known, options, stop);
-        let (cells, levels) = work::run_few(py, given.rows(), None, read)?;
+        let (cells, levels) = work::run_little(py, given.rows() <= work::FEW_ROWS, None, read)?;
         let column = Column { name: name.clone(), kind, levels };
         self.sources.push((name, Source::Cells(cells, column)));
         Ok(())

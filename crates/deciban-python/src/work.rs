@@ -2,7 +2,7 @@
 //!
 //! Rayon's global pool is not used. Its threads do not exist in a process made by `fork`, where whatever is
 //! handed to it would wait for ever. All parallel work of the package therefore goes through [`run`] and [`share`], on a
-//! pool that belongs to the process that asks. Few rows are worked on by the thread that asks ([`run_few`]).
+//! pool that belongs to the process that asks. Little work is done by the thread that asks ([`run_little`]).
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Python that calls at the same time.
 const MOST_IDLE: usize = 8;
 
-/// Up to this many rows the library's loops are one chunk, which no other thread takes a part of.
+/// Up to so many rows are little work: the library's loops take them as one chunk, of which no other thread takes a part.
 pub const FEW_ROWS: usize = 64;
 
 /// Pools that wait for work.
@@ -148,7 +148,7 @@ fn look(py: Python<'_>, report: Option<&Py<PyAny>>, counted: Counted) -> PyResul
     Ok(())
 }
 
-/// As [`run`], but where there is little to do on the calling thread: to hand it over takes longer than to do it. Little
+/// As [`run`], but little work is done by the calling thread, because to hand it over takes longer than to do it. Little
 /// work starts no parallel work of its own.
 pub fn run_little<T: Send>(
     py: Python<'_>,
@@ -160,16 +160,6 @@ pub fn run_little<T: Send>(
         true => threads(n_jobs).and_then(|_| work(&AtomicBool::new(false)).map_err(raise)),
         false => run(py, n_jobs, work),
     }
-}
-
-/// As [`run_little`], where little is at most [`FEW_ROWS`] rows.
-pub fn run_few<T: Send>(
-    py: Python<'_>,
-    rows: usize,
-    n_jobs: Option<isize>,
-    work: impl FnOnce(&AtomicBool) -> Result<T> + Send,
-) -> PyResult<T> {
-    run_little(py, rows <= FEW_ROWS, n_jobs, work)
 }
 
 /// The number of threads, counted as scikit-learn does: −1 is all, −2 all but one. 0 is as many as there are cores,

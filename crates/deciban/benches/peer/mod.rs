@@ -5,6 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// What a peer needs, as a message.
+const NEEDED: &str = "these benches need a Python with numpy, scipy and scikit-learn: name it in DECIBAN_PYTHON";
+
 pub struct Peer(Child);
 
 impl Peer {
@@ -17,15 +20,16 @@ impl Peer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("a Python with numpy, scipy and scikit-learn: name it in DECIBAN_PYTHON");
+            .expect(NEEDED);
         Peer(child)
     }
 
     /// What it answers to a job: one line.
     pub fn ask(&mut self, job: &str) -> String {
-        writeln!(self.0.stdin.as_mut().unwrap(), "{job}").unwrap();
+        writeln!(self.0.stdin.as_mut().unwrap(), "{job}").expect(NEEDED);
         let mut line = String::new();
         BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "{NEEDED}");
         line
     }
 

@@ -1,7 +1,7 @@
 //! Weight, mean and scatter of columns one by one, so that a missing cell costs its column one row and the
 //! others nothing. How rows join is told in `moments`.
 
-use super::moments::{NotFinite, centre, lost, refuse_cancellation, remaining, roots, sum, two_sum};
+use super::moments::{MOST_LOST, NotFinite, centre, lost, refuse_cancellation, remaining, roots, sum, two_sum};
 use super::shifted_sums::{GroupSums, Joined};
 use super::{Moments, Retract, Statistic};
 use crate::data::Tile;
@@ -111,7 +111,6 @@ impl ColumnMoments {
     /// Adds rows by their sums about c, unless cells were missing or infinite, or c is so far off that Σ(x − c)² loses
     /// digits; the latter counts only where the sums can be taken again.
     pub(crate) fn join_sums(&mut self, of: GroupSums<'_>, is_last: bool) -> Joined {
-        const MOST_LOST: f64 = 1.0 / 16.0;
         let total = if of.weight > 0.0 { of.weight } else { 1.0 };
         if !all_finite(of.squares) {
             return Joined::NotFinite;
