@@ -21,7 +21,7 @@ const PASSES: &[(&str, Load)] = &[
     pass::<learn::Sample>(),
     pass::<learn::Cluster>(),
     pass::<learn::Differentiate>(),
-    pass::<learn::Bend>(),
+    pass::<learn::HessianProduct>(),
     pass::<learn::Scale>(),
     pass::<learn::Gather>(),
     pass::<learn::Encode>(),

@@ -1,5 +1,7 @@
 //! Ledgers add up to the posterior log-odds for every family and model, and say what the formulas say.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::common::Table;
 use deciban::calibrate::{Affine, Calibration, Calibrator, Method};
 use deciban::data::{Batch, Column, Kind, MISSING, Schema, Sparse, UNSEEN};
@@ -378,6 +380,8 @@ fn linear_models_of_two_classes() {
     table.values[4] = f64::NAN;
     for (i, model) in models.iter().enumerate() {
         let explained = adds_up(model, &table.batch(), &format!("model {i}"));
+        let stopped = model.explain_until(&table.batch(), Order::Average, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(deciban::Error::Interrupted)), "model {i}");
         let entry = &explained[1].entries[2];
         let is_linear = matches!(model, Model::Logistic(_));
         assert!(entry.name == "b" && entry.missing != is_linear && entry.value.starts_with("missing"), "{entry:?}");

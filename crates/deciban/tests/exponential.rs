@@ -3,7 +3,7 @@
 
 use deciban::data::{Batch, Cells, Column, Rows, Tile, Value};
 use deciban::family::exponential::Exponential;
-use deciban::family::exponential_family::{ExponentialFamily, Independent, Member, Sums};
+use deciban::family::exponential_family::{ExponentialFamily, ExponentialStatistic, Independent, Member};
 use deciban::family::gamma::Gamma;
 use deciban::family::log_normal::LogNormal;
 use deciban::family::poisson::Poisson;
@@ -86,7 +86,11 @@ fn draws(seed: u64, n: usize, counts: bool) -> Vec<f64> {
     if counts { x.map(|x| x.ceil().min(1e15)).collect() } else { x.map(|x| x.max(1e-300)).collect() }
 }
 
-fn close<E: ExponentialFamily>(a: &Sums<E>, b: &Sums<E>, tolerance: f64) -> Result<(), TestCaseError> {
+fn close<E: ExponentialFamily>(
+    a: &ExponentialStatistic<E>,
+    b: &ExponentialStatistic<E>,
+    tolerance: f64,
+) -> Result<(), TestCaseError> {
     for (what, x, y) in [
         ("weight", a.weight(0), b.weight(0)),
         ("sum", a.sum(0), b.sum(0)),
@@ -105,7 +109,7 @@ fn laws<E: ExponentialFamily>(family: &E, seed: u64, sizes: [usize; 3], counts: 
     let w: Vec<f64> = x.iter().map(|_| 0.1 + random.uniform()).collect();
     let cut = [0, sizes[0], sizes[0] + sizes[1], x.len()];
     let part = |i: usize| observe(family, &x[cut[i]..cut[i + 1]], Some(&w[cut[i]..cut[i + 1]])).unwrap();
-    let sum = |parts: [&Sums<E>; 2]| {
+    let sum = |parts: [&ExponentialStatistic<E>; 2]| {
         let mut sum = parts[0].clone();
         sum.merge(parts[1]).map(|()| sum).unwrap()
     };
@@ -117,7 +121,7 @@ fn laws<E: ExponentialFamily>(family: &E, seed: u64, sizes: [usize; 3], counts: 
     close(&sum([&family.empty(1), &a]), &a, 0.0)?;
     close(&sum([&a, &family.empty(1)]), &a, 0.0)?;
     // What is stored is loaded.
-    let loaded: Sums<E> = from_bytes(&to_bytes(&whole).unwrap()).unwrap();
+    let loaded: ExponentialStatistic<E> = from_bytes(&to_bytes(&whole).unwrap()).unwrap();
     close(&loaded, &whole, 0.0)?;
     // Remove undoes merge, or says that it cannot.
     let mut back = ab.clone();

@@ -14,7 +14,7 @@ use deciban::model::{Candidate, Model};
 use deciban::numerics::Random;
 use deciban::pass::{ErasedPass, ErasedStatistic};
 use deciban::posterior::Prior;
-use deciban::select::{CrossValidation, Likelihoods, Sums, grid};
+use deciban::select::{CrossValidation, HeldOutSums, Likelihoods, grid};
 use deciban::transform::{Binning, Step};
 
 /// What a naive loop adds up: errors, −ln p(true), squared distance.
@@ -34,7 +34,7 @@ impl Naive {
         self.brier += posterior.iter().enumerate().map(square).sum::<f64>();
     }
 
-    fn check(&self, sums: &Sums, what: &str) {
+    fn check(&self, sums: &HeldOutSums, what: &str) {
         assert_eq!(self.errors, sums.errors, "{what}");
         assert!((self.loss - sums.loss).abs() <= 1e-9 * self.loss.max(1.0), "{what}: {} {}", self.loss, sums.loss);
         assert!((self.brier - sums.brier).abs() <= 1e-9, "{what}: {} {}", self.brier, sums.brier);

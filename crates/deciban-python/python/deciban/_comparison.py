@@ -150,7 +150,7 @@ def params_of(name: str) -> dict:
 
 
 def _value(text: str):
-    """A number, or a text that is none."""
+    """A number, or a text that is not a number."""
     for make in (int, float):
         try:
             return make(text)

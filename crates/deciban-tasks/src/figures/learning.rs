@@ -6,7 +6,7 @@ use deciban::engine::Run;
 use deciban::folds::Folds;
 use deciban::learn::Classifier;
 use deciban::model::{Candidate, Model};
-use deciban::select::{CrossValidation, LearningCurve, Sums};
+use deciban::select::{CrossValidation, HeldOutSums, LearningCurve};
 use deciban::{Error, Result};
 use deciban_data::Files;
 use deciban_plot::chart;
@@ -36,7 +36,7 @@ pub fn learning_curve(models: &[(String, Model)], files: &Files, folds: usize, t
     let shares: Vec<f64> = (0..=halves).rev().map(|k| 0.5f64.powi(k as i32)).collect();
     let validation = CrossValidation::new(Folds::stratified(files, folds, 0)?);
     let curves = validation.learning_curves(files, &candidates, &shares)?;
-    let panel = |label: &str, figure: fn(&Sums) -> [f64; 3]| {
+    let panel = |label: &str, figure: fn(&HeldOutSums) -> [f64; 3]| {
         let values: Vec<[Vec<f64>; 4]> = curves.iter().map(|curve| columns(curve, figure)).collect();
         let drawn: Vec<chart::LearningCurve<'_>> = curves
             .iter()
@@ -63,7 +63,7 @@ pub fn learning_curve(models: &[(String, Model)], files: &Files, folds: usize, t
 }
 
 /// Rows, the figure, and the ends of its interval.
-fn columns(curve: &LearningCurve, figure: fn(&Sums) -> [f64; 3]) -> [Vec<f64>; 4] {
+fn columns(curve: &LearningCurve, figure: fn(&HeldOutSums) -> [f64; 3]) -> [Vec<f64>; 4] {
     let column = |j: usize| curve.points.iter().map(|(_, sums)| figure(sums)[j]).collect();
     [curve.points.iter().map(|p| p.0).collect(), column(0), column(1), column(2)]
 }

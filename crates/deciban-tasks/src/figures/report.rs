@@ -184,8 +184,8 @@ fn features(page: &mut String, gathered: &Gathered, used: &Use<'_>) -> Result<()
         let mut scenes = vec![bars("Information of single columns", &entries, "bits about the class", 640.0).scene()];
         let columns: Vec<usize> = ranked.iter().take(SHOWN).map(|(c, _)| *c).collect();
         scenes.push(densities_of(gathered, used, &columns, "Densities of the most telling columns")?);
-        let text = "How much each column tells on its own, and what it looks like in each class: bars are these rows, \
-                    lines (of categories: markers) what the model has learned.";
+        let text = "How much each column says about the class on its own, and what it looks like in each class: bars \
+                    are these rows, lines (of categories: markers) what the model has learned.";
         section(page, "Features", text, &scenes);
     }
     if !panels.is_empty() {

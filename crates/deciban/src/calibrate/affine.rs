@@ -211,7 +211,7 @@ enum Ask<'v> {
 }
 
 /// Sums over rows; parameters stand in the order a, b₀, b₁, ...
-struct Sums {
+struct LossDerivatives {
     value: f64,
     gradient: Vec<f64>,
     diagonal: Vec<f64>,
@@ -221,14 +221,14 @@ struct Sums {
     separated: bool,
 }
 
-impl Sums {
+impl LossDerivatives {
     fn new(length: usize, ask: Ask<'_>) -> Self {
         let cells = if matches!(ask, Ask::Hessian) { length * (length + 1) / 2 } else { 0 };
         let [gradient, diagonal, hessian] = [length, length, cells].map(|length| vec![0.0; length]);
-        Sums { value: 0.0, gradient, diagonal, hessian, separated: true }
+        LossDerivatives { value: 0.0, gradient, diagonal, hessian, separated: true }
     }
 
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &LossDerivatives) {
         self.value += other.value;
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
         self.diagonal.iter_mut().zip(&other.diagonal).for_each(|(a, b)| *a += b);
@@ -277,11 +277,11 @@ impl<'a, R: ScoredRows> Problem<'a, R> {
         }
     }
 
-    fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Result<Sums> {
+    fn sums(&self, theta: &[f64], ask: Ask<'_>) -> Result<LossDerivatives> {
         let (terms, length) = (&self.terms, self.rows.classes() + 1);
-        let mut all = Sums::new(length, ask);
+        let mut all = LossDerivatives::new(length, ask);
         self.rows.sum(
-            || Sums::new(length, ask),
+            || LossDerivatives::new(length, ask),
             |sums, slice| terms.add(theta, ask, slice, sums),
             |part| all.add(&part),
         )?;
@@ -293,7 +293,7 @@ impl<'a, R: ScoredRows> Problem<'a, R> {
 }
 
 impl Terms {
-    fn add(&self, theta: &[f64], ask: Ask<'_>, slice: Slice<'_>, sums: &mut Sums) {
+    fn add(&self, theta: &[f64], ask: Ask<'_>, slice: Slice<'_>, sums: &mut LossDerivatives) {
         let classes = self.prior.len();
         let biases = |theta: &[f64]| if self.biased { theta[1..].to_vec() } else { vec![0.0; classes] };
         let (a, b) = (theta[0], biases(theta));
@@ -305,7 +305,7 @@ impl Terms {
         let [mut x, mut z, mut p, mut u] = [(); 4].map(|()| vec![0.0; classes]);
         let (x, z, p, u) = (&mut x[..], &mut z[..], &mut p[..], &mut u[..]);
         let (offset, vb) = (&offset[..], &vb[..]);
-        let Sums { value, gradient, diagonal, hessian, separated } = sums;
+        let LossDerivatives { value, gradient, diagonal, hessian, separated } = sums;
         // The sums keep room for biases that are not moved.
         let (ga, gb) = gradient.split_first_mut().expect("a scale");
         let (da, db) = diagonal.split_first_mut().expect("a scale");
@@ -430,7 +430,7 @@ impl<R: ScoredRows> Objective for Problem<'_, R> {
         Ok(Point { value: sums.value, gradient: sums.gradient, curvature })
     }
 
-    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+    fn hessian_product(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
         Ok(self.sums(theta, Ask::Product(direction))?.gradient)
     }
 }

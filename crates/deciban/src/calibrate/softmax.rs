@@ -39,7 +39,7 @@ pub(super) struct Softmax<'a, F> {
 }
 
 /// Value, gradient and lower triangle of the Hessian of some rows.
-struct Sums {
+struct LossDerivatives {
     value: f64,
     gradient: Vec<f64>,
     hessian: Matrix,
@@ -47,12 +47,17 @@ struct Sums {
     separated: bool,
 }
 
-impl Sums {
+impl LossDerivatives {
     fn new(width: usize) -> Self {
-        Sums { value: 0.0, gradient: vec![0.0; width], hessian: Matrix::zeros(width, width), separated: true }
+        LossDerivatives {
+            value: 0.0,
+            gradient: vec![0.0; width],
+            hessian: Matrix::zeros(width, width),
+            separated: true,
+        }
     }
 
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &LossDerivatives) {
         self.value += other.value;
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
         self.hessian.data_mut().iter_mut().zip(other.hessian.data()).for_each(|(a, b)| *a += b);
@@ -72,18 +77,18 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Softmax<'_, F> {
         Ok(solution)
     }
 
-    fn at_all(&self, theta: &[f64]) -> Sums {
+    fn at_all(&self, theta: &[f64]) -> LossDerivatives {
         let starts: Vec<usize> = (0..self.truth.len()).step_by(CHUNK).collect();
         let part = |&start: &usize| self.at_rows(theta, start..self.truth.len().min(start + CHUNK));
-        let parts: Vec<Sums> = starts.par_iter().map(part).collect();
-        let mut sums = Sums::new(self.width);
+        let parts: Vec<LossDerivatives> = starts.par_iter().map(part).collect();
+        let mut sums = LossDerivatives::new(self.width);
         parts.iter().for_each(|part| sums.add(part));
         sums
     }
 
-    fn at_rows(&self, theta: &[f64], rows: std::ops::Range<usize>) -> Sums {
+    fn at_rows(&self, theta: &[f64], rows: std::ops::Range<usize>) -> LossDerivatives {
         let (classes, width) = (self.log_prior.len(), self.width);
-        let mut sums = Sums::new(width);
+        let mut sums = LossDerivatives::new(width);
         let (mut phi, mut z, mut mean) = (vec![0.0; classes * width], vec![0.0; classes], vec![0.0; width]);
         for i in rows {
             let (w, truth) = (self.weights[i], self.truth[i] as usize);

@@ -49,23 +49,23 @@ pub fn isotonic(y: &[f64], weights: &[f64]) -> Vec<f64> {
 }
 
 /// A pool of `count` neighbours with mean a/b.
-struct Sums {
+struct Neighbours {
     a: f64,
     b: f64,
     count: usize,
 }
 
 /// Pools neighbours until a/b rises strictly; what has no weight joins a neighbour.
-fn pool(items: impl Iterator<Item = (f64, f64)>) -> Vec<Sums> {
-    let mut pools: Vec<Sums> = Vec::new();
+fn pool(items: impl Iterator<Item = (f64, f64)>) -> Vec<Neighbours> {
+    let mut pools: Vec<Neighbours> = Vec::new();
     for (a, b) in items {
-        let mut last = Sums { a, b, count: 1 };
+        let mut last = Neighbours { a, b, count: 1 };
         // a₁/b₁ ≥ a₂/b₂, without a division: equal means are one pool.
         while let Some(before) = pools.last() {
             if before.a * last.b < last.a * before.b {
                 break;
             }
-            last = Sums { a: last.a + before.a, b: last.b + before.b, count: last.count + before.count };
+            last = Neighbours { a: last.a + before.a, b: last.b + before.b, count: last.count + before.count };
             pools.pop();
         }
         pools.push(last);

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::exponential_family::Sums;
+use super::exponential_family::ExponentialStatistic;
 use super::gamma::Gamma;
 use super::gaussian::{Gaussian, GaussianStatistic, Structure};
 use super::histogram::{Histogram, HistogramStatistic};
@@ -86,8 +86,8 @@ fn gaussian() -> Gaussian {
 #[derive(Clone, Debug)]
 pub struct AutoStatistic {
     gaussian: GaussianStatistic,
-    gamma: Sums<Gamma>,
-    log_normal: Sums<LogNormal>,
+    gamma: ExponentialStatistic<Gamma>,
+    log_normal: ExponentialStatistic<LogNormal>,
     histogram: HistogramStatistic,
 }
 
@@ -130,8 +130,8 @@ impl Stored for AutoStatistic {
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         Ok(AutoStatistic {
             gaussian: GaussianStatistic::load(archive, &format!("{name}.gaussian"))?,
-            gamma: Sums::load(archive, &format!("{name}.gamma"))?,
-            log_normal: Sums::load(archive, &format!("{name}.log-normal"))?,
+            gamma: ExponentialStatistic::load(archive, &format!("{name}.gamma"))?,
+            log_normal: ExponentialStatistic::load(archive, &format!("{name}.log-normal"))?,
             histogram: HistogramStatistic::load(archive, &format!("{name}.histogram"))?,
         })
     }

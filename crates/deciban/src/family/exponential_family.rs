@@ -88,7 +88,7 @@ pub trait Member: Copy + Debug + PartialEq + Send + Sync + 'static {
 
 /// What is kept of one class's rows, column by column.
 #[derive(Clone, Debug)]
-pub struct Sums<E> {
+pub struct ExponentialStatistic<E> {
     columns: Vec<Sum>,
     family: PhantomData<E>,
 }
@@ -197,9 +197,9 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - b_part)) + (b - b_part))
 }
 
-impl<E: ExponentialFamily> Sums<E> {
+impl<E: ExponentialFamily> ExponentialStatistic<E> {
     fn empty(width: usize) -> Self {
-        Sums { columns: vec![Sum::default(); width], family: PhantomData }
+        ExponentialStatistic { columns: vec![Sum::default(); width], family: PhantomData }
     }
 
     /// The number of columns.
@@ -223,7 +223,7 @@ impl<E: ExponentialFamily> Sums<E> {
     }
 }
 
-impl<E: ExponentialFamily> Statistic for Sums<E> {
+impl<E: ExponentialFamily> Statistic for ExponentialStatistic<E> {
     fn merge(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the merged sums", self.width(), other.width())?;
         self.columns.iter_mut().zip(&other.columns).for_each(|(a, b)| a.merge::<E>(b));
@@ -231,7 +231,7 @@ impl<E: ExponentialFamily> Statistic for Sums<E> {
     }
 }
 
-impl<E: ExponentialFamily> Retract for Sums<E> {
+impl<E: ExponentialFamily> Retract for ExponentialStatistic<E> {
     fn remove(&mut self, other: &Self) -> Result<()> {
         Error::check_shape("columns of the removed sums", self.width(), other.width())?;
         let without = |(j, (a, b)): (usize, (&Sum, &Sum))| {
@@ -245,7 +245,7 @@ impl<E: ExponentialFamily> Retract for Sums<E> {
     }
 }
 
-impl<E: ExponentialFamily> Stored for Sums<E> {
+impl<E: ExponentialFamily> Stored for ExponentialStatistic<E> {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         let fields = |c: &Sum| [c.cells, c.weight, c.high, c.low, c.divergence];
         let values: Vec<f64> = self.columns.iter().flat_map(fields).collect();
@@ -262,7 +262,7 @@ impl<E: ExponentialFamily> Stored for Sums<E> {
             c.cells >= 0.0 && c.weight >= 0.0 && c.divergence >= 0.0 && c.high + c.low >= E::LEAST * c.weight.min(1.0)
         };
         match columns.iter().all(valid) {
-            true => Ok(Sums { columns, family: PhantomData }),
+            true => Ok(ExponentialStatistic { columns, family: PhantomData }),
             false => Err(archive.damaged(&format!("`{name}` holds sums out of range"))),
         }
     }
@@ -378,18 +378,18 @@ impl<E: ExponentialFamily> Stored for Independent<E> {
 }
 
 impl<E: ExponentialFamily> Family for E {
-    type Statistic = Sums<E>;
+    type Statistic = ExponentialStatistic<E>;
     type Density = Independent<E>;
 
-    fn empty(&self, width: usize) -> Sums<E> {
-        Sums::empty(width)
+    fn empty(&self, width: usize) -> ExponentialStatistic<E> {
+        ExponentialStatistic::empty(width)
     }
 
     fn size(&self, width: usize) -> usize {
         width * size_of::<Sum>()
     }
 
-    fn observe(&self, statistic: &mut Sums<E>, x: &Cells<'_>, names: &[String]) -> Result<()> {
+    fn observe(&self, statistic: &mut ExponentialStatistic<E>, x: &Cells<'_>, names: &[String]) -> Result<()> {
         const ROWS: usize = 1024;
         Error::check_shape("columns of a block", statistic.width(), x.width())?;
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
@@ -419,7 +419,7 @@ impl<E: ExponentialFamily> Family for E {
         self.with_events(pseudo_count / 2.0)
     }
 
-    fn fit(&self, classes: &[&Sums<E>], names: Names<'_>) -> Result<Independent<E>> {
+    fn fit(&self, classes: &[&ExponentialStatistic<E>], names: Names<'_>) -> Result<Independent<E>> {
         self.check()?;
         let member = |class: usize, j: usize| {
             let sum = &classes[class].columns[j];

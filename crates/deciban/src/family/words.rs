@@ -42,7 +42,7 @@ pub(super) enum Wrong {
 }
 
 /// Sums of a class that grow with the words.
-pub(super) trait Sums {
+pub(super) trait WordSums {
     /// Makes room for so many words.
     fn reserve(&mut self, words: usize);
     /// Adds Σᵢ wᵢ [xᵢⱼ ≠ 0] and Σᵢ wᵢ xᵢⱼ of some rows.
@@ -52,7 +52,7 @@ pub(super) trait Sums {
 }
 
 /// Counts and rows.
-impl Sums for Vec<[f64; 2]> {
+impl WordSums for Vec<[f64; 2]> {
     fn reserve(&mut self, words: usize) {
         if words > self.len() {
             self.resize(words, [0.0; 2]);
@@ -72,7 +72,7 @@ impl Sums for Vec<[f64; 2]> {
 }
 
 /// Rows alone.
-impl Sums for Vec<f64> {
+impl WordSums for Vec<f64> {
     fn reserve(&mut self, words: usize) {
         if words > self.len() {
             self.resize(words, 0.0);
@@ -132,7 +132,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Adds the rows to the sums of their classes, where the x are f(count); unknown words are left out.
-    pub fn run<S: Sums>(&self, f: impl Fn(f64) -> f64, sums: &mut [&mut S]) -> Result<(), Wrong> {
+    pub fn run<S: WordSums>(&self, f: impl Fn(f64) -> f64, sums: &mut [&mut S]) -> Result<(), Wrong> {
         let (sparse, rows) = self.texts;
         let known = sums.iter().map(|sums| sums.words()).max().unwrap_or(0);
         // Emptying a tally takes time for each word, used or not.
@@ -266,7 +266,7 @@ impl Tally {
     }
 
     /// Hands on what it has, and begins anew.
-    fn empty(&mut self, sums: &mut impl Sums) {
+    fn empty(&mut self, sums: &mut impl WordSums) {
         let used = self.cells.iter().rposition(|cell| *cell > 0).map_or(0, |last| last + 1);
         sums.reserve(used);
         for (j, cell) in self.cells[..used].iter_mut().enumerate() {

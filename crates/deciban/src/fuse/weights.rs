@@ -134,7 +134,7 @@ struct Part {
 }
 
 /// Sums over rows: the value, and its derivatives by α and by the offsets of all classes but the reference.
-struct Sums {
+struct LossDerivatives {
     value: f64,
     gradient: Vec<f64>,
     hessian: Matrix,
@@ -185,7 +185,7 @@ impl Problem {
     }
 
     /// Adds rows to the sums.
-    fn add(&self, theta: &[f64], constants: &[f64], part: &Part, sums: &mut Sums, room: &mut Room) {
+    fn add(&self, theta: &[f64], constants: &[f64], part: &Part, sums: &mut LossDerivatives, room: &mut Room) {
         let (n, others, members) = (part.weights.len(), constants.len(), self.members);
         let length = others * n;
         if length == 0 {
@@ -268,17 +268,17 @@ impl Problem {
     }
 
     /// The sums over all rows.
-    fn sums(&self, theta: &[f64]) -> Sums {
+    fn sums(&self, theta: &[f64]) -> LossDerivatives {
         let constants = self.constants(theta);
         let width = self.members + if self.offsets > 0 { constants.len() } else { 0 };
-        let empty = || Sums { value: 0.0, gradient: vec![0.0; width], hessian: Matrix::zeros(width, width) };
+        let empty = || LossDerivatives { value: 0.0, gradient: vec![0.0; width], hessian: Matrix::zeros(width, width) };
         let length = self.parts.first().map_or(1, |part| part.weights.len());
         let chunk = |parts: &[Part]| {
             let (mut sums, mut room) = (empty(), Room::default());
             parts.iter().for_each(|part| self.add(theta, &constants, part, &mut sums, &mut room));
             sums
         };
-        let chunks: Vec<Sums> = self.parts.par_chunks((CHUNK / length).max(1)).map(chunk).collect();
+        let chunks: Vec<LossDerivatives> = self.parts.par_chunks((CHUNK / length).max(1)).map(chunk).collect();
         let mut all = empty();
         for sums in &chunks {
             all.value += sums.value;
@@ -290,7 +290,7 @@ impl Problem {
 
     /// The same with the reference, whose derivatives are those of the other classes taken negative: an offset that all
     /// classes share changes nothing.
-    fn with_reference(&self, sums: &Sums) -> (Vec<f64>, Matrix) {
+    fn with_reference(&self, sums: &LossDerivatives) -> (Vec<f64>, Matrix) {
         let (count, reference) = (self.members, self.reference);
         let width = count + self.offsets;
         let place = |i: usize| match i.checked_sub(count) {

@@ -180,7 +180,7 @@ pub fn numbers(columns: &[Column], family: &AnyFamily) -> Result<Vec<Block>> {
     if let Some(column) = columns.iter().find(|c| c.kind != Kind::Number) {
         return Err(Error::Schema(format!(
             "column `{0}` does not hold numbers: leave it out with §ignore='{0}', \
-             or give §number='{0}' to see the first cell that is none",
+             or give §number='{0}' to see the first cell that is not a number",
             column.name
         )));
     }

@@ -14,18 +14,19 @@
 //! its sum. So the decision under the training prior is the largest score. For two classes b is
 //! proportional to the direction of LDA; with more, classes between others are masked.
 
-use std::sync::atomic::AtomicBool;
+use std::ops::Range;
 
+use super::discriminative::Discriminative;
 use super::options::{FOLDS, Group, Named, Options, Seen};
-use super::{About, Classifier, Generative, Learner, Statistics, score_in_tiles};
+use super::{About, Classifier, Generative, Learner, Statistics};
 use crate::data::{Batch, Cells, Column, Rows, Tile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::explain::{AVERAGE, Entry, Explanation, Order, base, slopes};
+use crate::explain::{AVERAGE, Entry, Explanation, base, slopes};
 use crate::family::AnyStatistic;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, LinearForm};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, cholesky, dot, eigen, solve_lower, tile_product};
+use crate::numerics::{Matrix, cholesky, dot, eigen, log_sum_exp, solve_lower, tile_product};
 use crate::posterior::Prior;
 use crate::statistic::{Moments, Statistic};
 
@@ -172,33 +173,6 @@ impl LeastSquaresModel {
         score.max(1.0 / (self.weight + self.empirical().classes() as f64)).ln()
     }
 
-    /// What each cell of a row says.
-    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
-        let (mut centred, p) = (Tile::default(), self.empirical().probabilities());
-        self.centred(x, row..row + 1, &mut centred)?;
-        let raw = self.cells(x, row)?;
-        let forms = self.scores();
-        let d = raw.len();
-        let of_class = |k: usize| {
-            let z = p[k] + (0..d).map(|j| forms[k].w[j] * centred.column(j)[0]).sum::<f64>();
-            let (from, slopes) = slopes(p[k], z, |score| vec![self.log_share(score)]);
-            (from[0], slopes[0])
-        };
-        let classes: Vec<(f64, f64)> = (0..p.len()).map(of_class).collect();
-        let mut all = vec![base(AVERAGE, &classes.iter().map(|c| c.0).collect::<Vec<_>>(), self.empirical())];
-        for j in 0..d {
-            let name = &raw[j].0;
-            all.push(match raw[j].1.is_nan() {
-                true => Entry::missing(name, p.len()),
-                false => {
-                    let says = |(k, c): (usize, &(f64, f64))| c.1 * forms[k].w[j] * centred.column(j)[0];
-                    Entry::new(name, format!("{}", raw[j].1), classes.iter().enumerate().map(says).collect())
-                }
-            });
-        }
-        Ok(Explanation { entries: all })
-    }
-
     /// The names and numbers of a row.
     fn cells(&self, x: &Batch<'_>, row: usize) -> Result<Vec<(String, f64)>> {
         let mut tile = Tile::default();
@@ -224,7 +198,7 @@ impl LeastSquaresModel {
     }
 }
 
-impl Classifier for LeastSquaresModel {
+impl Discriminative for LeastSquaresModel {
     fn about(&self) -> &About {
         &self.about
     }
@@ -237,27 +211,45 @@ impl Classifier for LeastSquaresModel {
         self.weight
     }
 
-    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
-        (0..x.rows()).map(|row| self.explain_row(x, row)).collect()
+    fn log_posteriors(&self, x: &Batch<'_>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let p = self.empirical().probabilities();
+        let (mut tile, mut scores) = (Tile::default(), Tile::default());
+        self.centred(x, rows, &mut tile)?;
+        tile_product(&tile, &self.w, &mut scores);
+        for (i, row) in out.chunks_exact_mut(p.len()).enumerate() {
+            for (k, o) in row.iter_mut().enumerate() {
+                *o = self.log_share(p[k] + scores.column(k)[i]);
+            }
+            let total = log_sum_exp(row);
+            row.iter_mut().for_each(|o| *o -= total);
+        }
+        Ok(())
     }
 
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        const TILE: usize = 512;
-        let p = self.empirical().probabilities();
-        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
-            let (mut tile, mut scores) = (Tile::default(), Tile::default());
-            self.centred(x, rows, &mut tile)?;
-            tile_product(&tile, &self.w, &mut scores);
-            for (i, row) in out.chunks_exact_mut(p.len()).enumerate() {
-                for (k, o) in row.iter_mut().enumerate() {
-                    *o = self.log_share(p[k] + scores.column(k)[i]);
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        let (mut centred, p) = (Tile::default(), self.empirical().probabilities());
+        self.centred(x, row..row + 1, &mut centred)?;
+        let raw = self.cells(x, row)?;
+        let forms = self.scores();
+        let d = raw.len();
+        let of_class = |k: usize| {
+            let z = p[k] + (0..d).map(|j| forms[k].w[j] * centred.column(j)[0]).sum::<f64>();
+            let (from, slopes) = slopes(p[k], z, |score| vec![self.log_share(score)]);
+            (from[0], slopes[0])
+        };
+        let classes: Vec<(f64, f64)> = (0..p.len()).map(of_class).collect();
+        let mut all = vec![base(AVERAGE, &classes.iter().map(|c| c.0).collect::<Vec<_>>(), self.empirical())];
+        for j in 0..d {
+            let name = &raw[j].0;
+            all.push(match raw[j].1.is_nan() {
+                true => Entry::missing(name, p.len()),
+                false => {
+                    let says = |(k, c): (usize, &(f64, f64))| c.1 * forms[k].w[j] * centred.column(j)[0];
+                    Entry::new(name, format!("{}", raw[j].1), classes.iter().enumerate().map(says).collect())
                 }
-                let total = crate::numerics::log_sum_exp(row);
-                row.iter_mut().for_each(|o| *o -= total);
-            }
-            self.about.take_prior_away(out);
-            Ok(())
-        })
+            });
+        }
+        Ok(Explanation { entries: all })
     }
 }
 

@@ -1,14 +1,16 @@
 //! Learners and the models they leave. A [`Learner`] is a loop over passes: closed-form models need
 //! one, others send their current parameters inside the next pass.
 //!
-//! To add a learner: write its file, with [`Learner`] and [`Named`] for it and [`Classifier`] for its model, and add it
-//! to the list of learners ([`with_learners`](crate::with_learners)).
+//! To add a learner: write its file, with [`Learner`] and [`Named`] for it and [`Classifier`] for its model (or
+//! `Discriminative`, for a model of p(class | row)), and add it to the list of learners
+//! ([`with_learners`](crate::with_learners)).
 
 mod about;
 mod additive;
 mod block;
 pub mod blocks;
 mod components;
+mod discriminative;
 mod em;
 mod expect;
 mod explain;
@@ -37,7 +39,7 @@ pub use k_dependence::{ChainTable, KDependence, KDependenceFit, KDependenceModel
 pub use least_squares::{LeastSquares, LeastSquaresModel};
 pub use log_linear::LogLinear;
 pub use logistic::{
-    Bend, Coefficient, Descent, Differentiate, Fit, Gather, Link, Logistic, LogisticModel, Scale, Solver,
+    Coefficient, Descent, Differentiate, Fit, Gather, HessianProduct, Link, Logistic, LogisticModel, Scale, Solver,
 };
 pub use models::model_of;
 pub use noisy_or::{Cause, Causes, Method, NoisyOr, NoisyOrFit, NoisyOrModel};

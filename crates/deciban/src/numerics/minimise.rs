@@ -71,7 +71,7 @@ pub trait Objective {
     fn at(&self, theta: &[f64], curvature: Curvature) -> Result<Point>;
 
     /// The product of the Hessian at θ with a direction.
-    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+    fn hessian_product(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
         let mut h = self.at(theta, Curvature::Exact)?.curvature;
         h.mirror_lower();
         Ok(h.times(direction))
@@ -285,7 +285,7 @@ fn conjugate_gradients(objective: &impl Objective, theta: &[f64], at: &Point, en
     let mut p = metric.apply(&r);
     let mut rr = dot(&r, &p);
     for _ in 0..MOST {
-        let hp = objective.bend(theta, &p)?;
+        let hp = objective.hessian_product(theta, &p)?;
         let php = dot(&p, &hp);
         if php <= 1e-14 * dot(&p, &p) {
             break;

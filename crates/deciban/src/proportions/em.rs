@@ -41,7 +41,7 @@ pub(super) struct Likelihoods {
 }
 
 /// Sums over rows at some shares.
-struct Sums {
+struct LikelihoodSums {
     /// Σ wᵢ ln Σₖ πₖ lᵢₖ.
     value: f64,
     /// h̄.
@@ -50,7 +50,7 @@ struct Sums {
     gram: Matrix,
 }
 
-impl Sums {
+impl LikelihoodSums {
     /// How far the shares are from the best: 0 where h̄ ≤ 1, and h̄ = 1 for all classes with a share. The likelihood
     /// could still gain no more than this.
     fn off(&self, shares: &[f64]) -> f64 {
@@ -93,7 +93,7 @@ impl Likelihoods {
 
     /// h̄ and the covariance of hᵢ over rows, at some shares.
     pub fn moments(&self, shares: &[f64]) -> (Vec<f64>, Matrix) {
-        let Sums { mean, .. } = self.sums(shares, false);
+        let LikelihoodSums { mean, .. } = self.sums(shares, false);
         let covariance = self.gram(shares, |weight, h| {
             let root = weight.sqrt();
             h.iter_mut().zip(&mean).for_each(|(h, m)| *h = root * (*h - m));
@@ -108,7 +108,7 @@ impl Likelihoods {
         gram
     }
 
-    fn sums(&self, shares: &[f64], with_gram: bool) -> Sums {
+    fn sums(&self, shares: &[f64], with_gram: bool) -> LikelihoodSums {
         let k = self.classes;
         let chunk = |(values, weights): (&[f64], &[f64])| {
             let (mut value, mut mean) = (0.0, vec![0.0; k]);
@@ -133,7 +133,7 @@ impl Likelihoods {
             }),
             false => Matrix::zeros(0, 0),
         };
-        Sums { value, mean, gram }
+        LikelihoodSums { value, mean, gram }
     }
 
     /// Σ vᵢvᵢᵀ, both triangles, where `scale` makes vᵢ of wᵢ and hᵢ.
@@ -174,7 +174,7 @@ impl Likelihoods {
             let steps =
                 newton(&shares, &sums).into_iter().flat_map(|d| [1.0, 0.5, 0.25].map(|t| moved(&shares, &d, t)));
             // Next to the top the likelihood is flat to its last digit, and the gradient says more.
-            let is_better = |at: &Sums, x: &[f64]| {
+            let is_better = |at: &LikelihoodSums, x: &[f64]| {
                 at.value > sums.value
                     || at.value >= sums.value - 1e-14 * (1.0 + sums.value.abs()) && at.off(x) < 0.5 * off
             };
@@ -190,7 +190,7 @@ impl Likelihoods {
 
 /// The direction to the minimum of f's quadratic approximation over x ≥ 0: ½ yᵀHy − cᵀy with c = Hx + h̄ − 1, by the
 /// method of active sets (Lawson & Hanson 1974), from the current shares on.
-fn newton(shares: &[f64], sums: &Sums) -> Option<Vec<f64>> {
+fn newton(shares: &[f64], sums: &LikelihoodSums) -> Option<Vec<f64>> {
     let classes = shares.len();
     let trace: f64 = (0..classes).map(|k| sums.gram[(k, k)]).sum();
     // Classes that nothing tells apart make the matrix singular.

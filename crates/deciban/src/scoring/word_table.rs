@@ -32,7 +32,7 @@ pub struct WordTable<'a> {
 
 impl WordTable<'_> {
     /// Calls `finish(i, Σ_j f(x_j), s)` for each row `i`. A word with f(x_j) = 0 is left out, so that
-    /// 0·(−∞) = 0. Tells whether all f(x_j) were finite and at least 0.
+    /// 0·(−∞) = 0. Returns whether all f(x_j) were finite and at least 0.
     pub fn sums(&self, texts: Texts<'_>, f: impl Fn(f64) -> f64, finish: impl FnMut(usize, f64, &[f64])) -> bool {
         // A loop of known length runs in registers. The fewer classes there are, the more words are added at a time.
         match self.classes {
@@ -70,8 +70,8 @@ impl WordTable<'_> {
         words: &[u32],
         counts: &[f64],
         f: &impl Fn(f64) -> f64,
-    ) -> Sums<K> {
-        let mut chains = [Sums { total: 0.0, of_classes: [0.0; K], highest: 0 }; CHAINS];
+    ) -> RowSums<K> {
+        let mut chains = [RowSums { total: 0.0, of_classes: [0.0; K], highest: 0 }; CHAINS];
         let ((words, last_words), (counts, last_counts)) = (words.as_chunks::<CHAINS>(), counts.as_chunks::<CHAINS>());
         for (words, counts) in words.iter().zip(counts) {
             for c in 0..CHAINS {
@@ -94,7 +94,7 @@ impl WordTable<'_> {
 
     /// Adds a word with f(x_j) = x.
     #[inline(always)]
-    fn add<const K: usize>(&self, sums: &mut Sums<K>, word: u32, x: f64) {
+    fn add<const K: usize>(&self, sums: &mut RowSums<K>, word: u32, x: f64) {
         sums.highest = x.to_bits().max(sums.highest);
         if x == 0.0 {
             return;
@@ -143,7 +143,7 @@ impl WordTable<'_> {
 
 /// What is summed over the words of a row: Σ_j f(x_j), Σ_j f(x_j) t_j, and the highest bits of f(x_j).
 #[derive(Clone, Copy)]
-struct Sums<const K: usize> {
+struct RowSums<const K: usize> {
     total: f64,
     of_classes: [f64; K],
     highest: u64,

@@ -11,8 +11,8 @@
 use rayon::prelude::*;
 
 use super::compare::Comparison;
+use super::held_out_sums::HeldOutSums;
 use super::score::{HeldRows, Score};
-use super::sums::Sums;
 use crate::calibrate::{Calibration, Calibrator, Held, HeldScores, Share};
 use crate::error::Result;
 use crate::evaluate;
@@ -239,7 +239,7 @@ impl Maps {
 }
 
 /// Sums for each fold; losses, errors and, of two classes, LLRs of rows.
-pub(super) type Judged = (Vec<Sums>, (Vec<f64>, Vec<u8>, Vec<f64>));
+pub(super) type Judged = (Vec<HeldOutSums>, (Vec<f64>, Vec<u8>, Vec<f64>));
 
 /// Judges rows by evidence that `evidence` writes, for a fold and the number of a row.
 pub(super) fn judge(score: &Score, rows: &HeldRows, evidence: impl Fn(usize, usize, &mut [f64])) -> Judged {

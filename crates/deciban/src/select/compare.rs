@@ -2,10 +2,10 @@
 
 use super::calibrate::{HeldOut, Judged, is_quick};
 use super::fitted::{Fits, fit};
+use super::held_out_sums::{HeldOutSums, Judge};
 use super::leave_one_out::LeaveOneOut;
 use super::score::{HeldRows, Keep, Score, Scored};
 use super::shared::Shared;
-use super::sums::{Judge, Sums};
 use crate::calibrate::{Calibration, Calibrator, HeldScores};
 use crate::data::Schema;
 use crate::decision::Costs;
@@ -45,9 +45,9 @@ pub struct Outcome {
     /// Its name.
     pub name: String,
     /// The sums over all rows.
-    pub sums: Sums,
+    pub sums: HeldOutSums,
     /// The sums of each fold.
-    pub folds: Vec<Sums>,
+    pub folds: Vec<HeldOutSums>,
     /// Seconds that fitting and scoring took, over all threads; shared work is divided.
     pub seconds: f64,
     /// The calibration of its evidence, if this is a calibrated one: learned from all folds.

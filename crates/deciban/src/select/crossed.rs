@@ -5,9 +5,9 @@
 use super::calibrate::HeldOut;
 use super::compare::CrossValidation;
 use super::fitted::{Fits, FoldModels, Scorer, fit};
+use super::held_out_sums::Judge;
 use super::score::{Keep, Score};
 use super::shared::Shared;
-use super::sums::Judge;
 use crate::calibrate::{
     Calibration, Calibrator, HeldScores, Piece, Rescored, ScoredRows, Without, cllr, count, count_cells, min_cllr,
 };

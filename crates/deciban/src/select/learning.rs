@@ -5,8 +5,8 @@
 
 use super::compare::CrossValidation;
 use super::fitted::{FoldModels, Scorer};
+use super::held_out_sums::{HeldOutSums, Judge};
 use super::score::{Keep, Score};
-use super::sums::{Judge, Sums};
 use crate::data::Schema;
 use crate::decision::Costs;
 use crate::engine::{Engine, Run};
@@ -23,7 +23,7 @@ pub struct LearningCurve {
     pub name: String,
     /// How many rows it learned from, on average over folds, and what became of all rows; in the order of
     /// the shares. Where the rows are too few for it there is no point.
-    pub points: Vec<(f64, Sums)>,
+    pub points: Vec<(f64, HeldOutSums)>,
 }
 
 impl CrossValidation {

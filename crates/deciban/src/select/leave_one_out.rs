@@ -2,9 +2,9 @@
 //! removed. Plain Gaussians are downdated by a rank-one formula; of other closed-form models the row
 //! is removed from the statistics and the block is fitted anew. Both are exact.
 
+use super::held_out_sums::Judge;
 use super::score::Scored;
 use super::shared::Shared;
-use super::sums::Judge;
 use crate::data::{Batch, Column, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
 use crate::family::gaussian::Downdate;

@@ -44,16 +44,16 @@ mod sample;
 mod score;
 mod shared;
 mod stored;
-mod sums;
+mod held_out_sums;
 
 pub use calibrate::HeldOut;
 pub use compare::{Comparison, CrossValidation, Outcome};
 pub use crossed::CrossedCalibration;
 pub use fitted::{FoldModels, Scorer};
 pub use grid::Search;
+pub use held_out_sums::{HeldOutSums, Judge, Verdict};
 pub use learning::LearningCurve;
 pub use leave_one_out::LeaveOneOut;
 pub use likelihood::Likelihoods;
 pub use sample::Sample;
 pub use score::{HeldRows, Keep, Score, Scored};
-pub use sums::{Judge, Sums, Verdict};

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::fitted::{FoldModels, Scorer};
-use super::sums::{Judge, Sums, Verdict};
+use super::held_out_sums::{HeldOutSums, Judge, Verdict};
 use crate::calibrate::count_cells;
 use crate::data::{Batch, Cells, Gathered, MISSING, Rows, Tile};
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ pub enum Keep {
 pub struct Scored {
     pub(super) folds: usize,
     /// `candidate·folds + fold`.
-    pub(super) sums: Vec<Sums>,
+    pub(super) sums: Vec<HeldOutSums>,
     /// Seconds that scoring each candidate took.
     pub(super) seconds: Vec<f64>,
     /// Why a candidate could not score a row: the first such row.
@@ -105,7 +105,7 @@ impl HeldRows {
 
 impl Scored {
     /// The sums of a candidate, all folds together.
-    pub fn total(&self, candidate: usize) -> Sums {
+    pub fn total(&self, candidate: usize) -> HeldOutSums {
         let mut folds = self.by_fold(candidate).iter();
         // There are at least two folds.
         let mut total = folds.next().expect("a fold").clone();
@@ -114,7 +114,7 @@ impl Scored {
     }
 
     /// The sums of a candidate for each fold.
-    pub fn by_fold(&self, candidate: usize) -> &[Sums] {
+    pub fn by_fold(&self, candidate: usize) -> &[HeldOutSums] {
         &self.sums[candidate * self.folds..(candidate + 1) * self.folds]
     }
 
@@ -141,7 +141,7 @@ impl Scored {
         self.failures[candidate].clone().map(Error::Schema)
     }
 
-    pub(super) fn sums(&mut self, candidate: usize, fold: usize) -> &mut Sums {
+    pub(super) fn sums(&mut self, candidate: usize, fold: usize) -> &mut HeldOutSums {
         &mut self.sums[candidate * self.folds + fold]
     }
 

@@ -2,8 +2,8 @@
 //! machines as bytes.
 
 use super::fitted::{FoldModels, Scorer};
+use super::held_out_sums::{HeldOutSums, Judge};
 use super::score::{HeldRows, Keep, Score, Scored};
-use super::sums::{Judge, Sums};
 use crate::error::{Error, Result};
 use crate::family::{AnyDensity, Density};
 use crate::file::{Archive, Stored};
@@ -91,7 +91,7 @@ impl Stored for Scored {
         let classes = self.rows.evidence.first().map_or(0, |evidence| evidence.len() / kept.max(1));
         archive.put_json(name, &(self.folds, self.sums.len(), length, self.seconds.len(), kept, two, classes))?;
         archive.put_json(&format!("{name}.failures"), &self.failures)?;
-        let numbers: Vec<f64> = self.sums.iter().flat_map(Sums::numbers).collect();
+        let numbers: Vec<f64> = self.sums.iter().flat_map(HeldOutSums::numbers).collect();
         archive.put(&format!("{name}.sums"), &[self.sums.len(), length], &numbers)?;
         archive.put(&format!("{name}.seconds"), &[self.seconds.len()], &self.seconds)?;
         let integers = |codes: &[u32]| codes.iter().map(|&c| f64::from(c)).collect::<Vec<f64>>();
@@ -123,7 +123,7 @@ impl Stored for Scored {
         let (folds, count, length, candidates, kept, two, classes): Shape = archive.json(name)?;
         let failures: Vec<Option<String>> = archive.json(&format!("{name}.failures"))?;
         let fits = count == folds * candidates && failures.len() == candidates;
-        if !fits || (count > 0 && length < Sums::empty(0).numbers().len()) {
+        if !fits || (count > 0 && length < HeldOutSums::empty(0).numbers().len()) {
             return Err(archive.damaged("the sums do not fit the candidates and folds"));
         }
         let numbers = archive.get(&format!("{name}.sums"), &[count, length])?;
@@ -149,7 +149,7 @@ impl Stored for Scored {
                 rows.evidence[c] = archive.get(&format!("{name}.evidence{c}"), &[kept, classes])?.to_vec();
             }
         }
-        let sums = numbers.chunks_exact(length.max(1)).map(Sums::from_numbers).collect();
+        let sums = numbers.chunks_exact(length.max(1)).map(HeldOutSums::from_numbers).collect();
         let seconds = archive.get(&format!("{name}.seconds"), &[candidates])?.to_vec();
         Ok(Scored { folds, sums, seconds, failures, rows })
     }

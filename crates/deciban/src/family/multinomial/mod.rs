@@ -355,7 +355,7 @@ fn normalise(tile: &mut Tile) {
     }
 }
 
-/// The error of the first count of texts that is none.
+/// The error of the first number of texts that is not a count.
 fn wrong_count(x: &Cells<'_>, (sparse, rows): Texts<'_>, name: &str) -> Error {
     let mut wrong = None;
     sparse.for_each(rows, |i, _, count| {

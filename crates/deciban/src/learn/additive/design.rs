@@ -12,7 +12,7 @@
 //!
 //! The optimiser sees neither: it sees φ = Lᵀθ, where LLᵀ is the block of the Hessian that belongs to a term. In φ
 //! neither the scale of a term nor the correlation of its own steps costs iterations. Where this is not enough, as
-//! where two columns say the same, LLᵀ is the block of all columns together (`bends.rs`).
+//! where two columns say the same, LLᵀ is the block of all columns together (`joint_hessian.rs`).
 
 use super::coding::{Codes, Coding};
 use super::terms::{Term, places};
@@ -154,7 +154,7 @@ impl Design {
 
     /// The metric in which all columns and the intercept of an output have one block, which is given by their cells for
     /// each output. Nothing if rounding has left a block that has no factor.
-    pub fn joint_metric(&self, bends: &[Vec<f64>], diagonal: &[f64], penalties: &[f64]) -> Option<Metric> {
+    pub fn joint_metric(&self, hessians: &[Vec<f64>], diagonal: &[f64], penalties: &[f64]) -> Option<Metric> {
         let k = self.outputs;
         let weights = self.weights[self.columns()];
         let block = |(o, by_cells): (usize, &Vec<f64>)| {
@@ -165,7 +165,7 @@ impl Design {
             let l = cholesky(&ridged)?;
             Some(Block { places, lower: (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| l[at]).collect() })
         };
-        let blocks = bends.iter().enumerate().map(block).collect::<Option<Vec<Block>>>()?;
+        let blocks = hessians.iter().enumerate().map(block).collect::<Option<Vec<Block>>>()?;
         let mut metric = self.metric(diagonal, penalties);
         metric.scale[..weights * k].fill(1.0);
         let intercepts = metric.scale.len() - k;

@@ -1,9 +1,9 @@
 //! From rows to tables: the passes before the optimiser, the optimiser, and what becomes of its weights.
 
 use super::Additive;
-use super::bends;
 use super::coding::{Coding, survey};
 use super::design::{Design, Metric};
+use super::joint_hessian;
 use super::model::{AdditiveFit, AdditiveModel};
 use super::reader::Reader;
 use super::rows::{CodedRows, Encode};
@@ -242,7 +242,7 @@ impl Problem<'_> {
     fn worth_a_metric(&self) -> Option<&CodedRows> {
         let starts = self.design.column_cells();
         let is_worth_it = |rows: &&CodedRows| {
-            bends::is_worth_it(starts[starts.len() - 1] + 1, rows.rows() as f64, self.design.terms.len())
+            joint_hessian::is_worth_it(starts[starts.len() - 1] + 1, rows.rows() as f64, self.design.terms.len())
         };
         self.rows.filter(is_worth_it)
     }
@@ -258,8 +258,8 @@ impl Problem<'_> {
             curvatures.extend(pass.curvatures(batch)?);
             Ok(())
         })?;
-        let bends = bends::bends(rows, starts, &curvatures, self.design.outputs);
-        Ok(self.design.joint_metric(&bends, diagonal.data(), &self.penalties))
+        let hessians = joint_hessian::by_output(rows, starts, &curvatures, self.design.outputs);
+        Ok(self.design.joint_metric(&hessians, diagonal.data(), &self.penalties))
     }
 
     /// L-BFGS in rounds, each in the metric of where the last one ended. After the first round, whatever is left is
@@ -409,8 +409,8 @@ mod tests {
                     phi[i] += by;
                     whitened.at(&phi, Curvature::None).unwrap().gradient[i]
                 };
-                let bend = (slope(1e-4) - slope(-1e-4)) / 2e-4;
-                assert!((bend - 1.0).abs() < 1e-5, "{i}: {bend}");
+                let curvature = (slope(1e-4) - slope(-1e-4)) / 2e-4;
+                assert!((curvature - 1.0).abs() < 1e-5, "{i}: {curvature}");
             }
         });
     }
@@ -459,9 +459,9 @@ mod tests {
             for &i in &places {
                 let (up, down) = (slope(i, 1e-4), slope(i, -1e-4));
                 for &j in &places {
-                    let bend = (up[j] - down[j]) / 2e-4;
+                    let curvature = (up[j] - down[j]) / 2e-4;
                     let identity = if i == j { 1.0 } else { 0.0 };
-                    assert!((bend - identity).abs() < 1e-4, "{i} {j}: {bend}");
+                    assert!((curvature - identity).abs() < 1e-4, "{i} {j}: {curvature}");
                 }
             }
         });

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::file::{Archive, Stored};
 use crate::folds::Folds;
 use crate::learn::Classifier;
+use crate::learn::discriminative::Discriminative;
 use crate::numerics::mean_error;
 use crate::pass::Pass;
 use crate::statistic::Statistic;

@@ -18,7 +18,7 @@
 //! Every term is a line of a row's ledger. The evidence is the log-posterior less the log-prior of the training
 //! data, as for all models of the posterior.
 
-mod bends;
+mod joint_hessian;
 mod choose;
 pub(super) mod coding;
 mod design;

@@ -1,6 +1,6 @@
 //! A fitted additive model: a table for each column and each pair, and scores by look-up.
 
-use std::sync::atomic::AtomicBool;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,12 @@ use super::slopes::check_terms;
 use super::terms::{Term, places, scores};
 use crate::data::Batch;
 use crate::error::Result;
-use crate::explain::{Explanation, Order};
+use crate::explain::Explanation;
 use crate::file::{Archive, Stored};
+use crate::learn::discriminative::Discriminative;
 use crate::learn::logistic::Link;
 use crate::learn::logistic::derivatives::outputs;
-use crate::learn::{About, Classifier, score_in_tiles};
+use crate::learn::{About, Classifier};
 use crate::numerics::log_sum_exp;
 
 /// How the fit went.
@@ -169,9 +170,32 @@ impl AdditiveModel {
         })?;
         Ok(parts)
     }
+}
 
-    /// ln p(class | row) under the prior of the training data, row after row.
-    pub(super) fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+/// What a term says of a row.
+pub(crate) struct Part {
+    pub columns: Vec<usize>,
+    pub missing: bool,
+    /// For two classes for the second, else for each class.
+    pub says: Vec<f64>,
+}
+
+impl Discriminative for AdditiveModel {
+    const TILE: usize = 1024;
+
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.fit.weight
+    }
+
+    fn log_posteriors(&self, x: &Batch<'_>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         let (classes, k, first) = (self.schema().classes().len(), self.outputs(), rows.start);
         let mut z = Vec::new();
         self.reader.each(x, rows, |codes, range| {
@@ -188,40 +212,9 @@ impl AdditiveModel {
             }
         })
     }
-}
 
-/// What a term says of a row.
-pub(crate) struct Part {
-    pub columns: Vec<usize>,
-    pub missing: bool,
-    /// For two classes for the second, else for each class.
-    pub says: Vec<f64>,
-}
-
-impl Classifier for AdditiveModel {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn about_mut(&mut self) -> &mut About {
-        &mut self.about
-    }
-
-    fn learned_from(&self) -> f64 {
-        self.fit.weight
-    }
-
-    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
-        (0..x.rows()).map(|row| explain(self, x, row)).collect()
-    }
-
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        const TILE: usize = 1024;
-        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
-            self.log_posteriors(x, rows, out)?;
-            self.about.take_prior_away(out);
-            Ok(())
-        })
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        explain(self, x, row)
     }
 }
 

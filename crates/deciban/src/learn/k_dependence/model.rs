@@ -1,6 +1,6 @@
 //! A fitted k-dependence model: chains of tables, their weights, and scores by walks along the chains.
 
-use std::sync::atomic::AtomicBool;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,12 @@ use super::chain::{Chain, Root};
 use super::explain::explain;
 use crate::data::Batch;
 use crate::error::Result;
-use crate::explain::{Explanation, Order};
+use crate::explain::Explanation;
 use crate::file::{Archive, Stored};
+use crate::learn::About;
 use crate::learn::additive::coding::Coding;
 use crate::learn::additive::reader::Reader;
-use crate::learn::{About, Classifier, score_in_tiles};
+use crate::learn::discriminative::Discriminative;
 use crate::numerics::{lanes, log_sum_exp};
 
 /// How the fit went.
@@ -152,24 +153,9 @@ impl KDependenceModel {
         })?;
         Ok(parts)
     }
-
-    /// ln p(class | row) under the prior of the training data, row after row.
-    fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
-        let (classes, first) = (self.offsets.len(), rows.start);
-        out.chunks_exact_mut(classes).for_each(|row| row.copy_from_slice(&self.offsets));
-        self.says(x, rows, |row, _, says| {
-            let own = &mut out[(row - first) * classes..(row - first + 1) * classes];
-            own.iter_mut().zip(says).for_each(|(z, says)| *z += says);
-        })?;
-        for row in out.chunks_exact_mut(classes) {
-            let total = log_sum_exp(row);
-            row.iter_mut().for_each(|z| *z -= total);
-        }
-        Ok(())
-    }
 }
 
-impl Classifier for KDependenceModel {
+impl Discriminative for KDependenceModel {
     fn about(&self) -> &About {
         &self.about
     }
@@ -182,17 +168,22 @@ impl Classifier for KDependenceModel {
         self.fit.weight
     }
 
-    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
-        (0..x.rows()).map(|row| explain(self, x, row)).collect()
+    fn log_posteriors(&self, x: &Batch<'_>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let (classes, first) = (self.offsets.len(), rows.start);
+        out.chunks_exact_mut(classes).for_each(|row| row.copy_from_slice(&self.offsets));
+        self.says(x, rows, |row, _, says| {
+            let own = &mut out[(row - first) * classes..(row - first + 1) * classes];
+            own.iter_mut().zip(says).for_each(|(z, says)| *z += says);
+        })?;
+        for row in out.chunks_exact_mut(classes) {
+            let total = log_sum_exp(row);
+            row.iter_mut().for_each(|z| *z -= total);
+        }
+        Ok(())
     }
 
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        const TILE: usize = 512;
-        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
-            self.log_posteriors(x, rows, out)?;
-            self.about.take_prior_away(out);
-            Ok(())
-        })
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        explain(self, x, row)
     }
 }
 

@@ -256,9 +256,9 @@ mod tests {
             let slope = (at(j, 1e-5).value - at(j, -1e-5).value) / 2e-5;
             assert!((slope - point.gradient[j]).abs() < 1e-5 * (1.0 + slope.abs()), "{j}: {slope}");
             for i in j..theta.len() {
-                let bend = (at(j, 1e-4).gradient[i] - at(j, -1e-4).gradient[i]) / 2e-4;
+                let curvature = (at(j, 1e-4).gradient[i] - at(j, -1e-4).gradient[i]) / 2e-4;
                 let found = point.curvature[(i, j)];
-                assert!((bend - found).abs() < 1e-4 * (1.0 + bend.abs()), "{i}, {j}: {bend}, {found}");
+                assert!((curvature - found).abs() < 1e-4 * (1.0 + curvature.abs()), "{i}, {j}: {curvature}, {found}");
             }
         }
     }

@@ -271,14 +271,14 @@ impl Pass for Differentiate {
 /// A sweep for the product of the Hessian at θ with a direction, which the statistic has in the place of
 /// the gradient: what conjugate gradients need where the Hessian itself would be too large.
 #[derive(Clone, Debug)]
-pub struct Bend {
+pub struct HessianProduct {
     /// The weights θ.
     pub at: Differentiate,
     /// The direction.
     pub direction: Vec<f64>,
 }
 
-impl Stored for Bend {
+impl Stored for HessianProduct {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         self.at.store(archive, &format!("{name}.at"))?;
         archive.put(&format!("{name}.direction"), &[self.direction.len()], &self.direction)
@@ -287,12 +287,12 @@ impl Stored for Bend {
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         let at = Differentiate::load(archive, &format!("{name}.at"))?;
         let direction = archive.finite(&format!("{name}.direction"), &[at.theta.len()])?.to_vec();
-        Ok(Bend { at, direction })
+        Ok(HessianProduct { at, direction })
     }
 }
 
-impl Pass for Bend {
-    const NAME: &'static str = "bend";
+impl Pass for HessianProduct {
+    const NAME: &'static str = "hessian-product";
     type Statistic = Derivatives;
 
     fn empty(&self) -> Derivatives {

@@ -18,7 +18,7 @@ pub(crate) mod rowset;
 mod scale;
 mod sgd;
 
-pub use derivatives::{Bend, Differentiate};
+pub use derivatives::{Differentiate, HessianProduct};
 pub use gather::Gather;
 pub use link::Link;
 pub use model::{Coefficient, Fit, LogisticModel};
@@ -432,9 +432,9 @@ impl Objective for Penalised<'_> {
         Ok(Point { value: sums.loss, gradient: sums.gradient, curvature: sums.hessian })
     }
 
-    fn bend(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
+    fn hessian_product(&self, theta: &[f64], direction: &[f64]) -> Result<Vec<f64>> {
         let at = self.pass(theta, Curvature::None);
-        let mut product = self.engine.run(&Bend { at, direction: direction.to_vec() })?.gradient;
+        let mut product = self.engine.run(&HessianProduct { at, direction: direction.to_vec() })?.gradient;
         let penalised = self.features.len() * outputs(self.classes);
         product[..penalised].iter_mut().zip(direction).for_each(|(p, d)| *p += self.decay * d);
         if !self.intercept {

@@ -1,7 +1,7 @@
 //! A fitted linear model: scores, coefficients in the units of the data, and what a regression table
 //! says about them.
 
-use std::sync::atomic::AtomicBool;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,10 @@ use super::rowset::{Design, Rowset};
 use super::{Logistic, Solver};
 use crate::data::{Batch, Rows, Tile};
 use crate::error::Result;
-use crate::explain::{Explanation, Order};
+use crate::explain::Explanation;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, score_in_tiles};
+use crate::learn::discriminative::Discriminative;
+use crate::learn::{About, Classifier};
 use crate::numerics::minimise::Solution;
 use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
 
@@ -240,9 +241,31 @@ impl LogisticModel {
         let lines = (0..names.len()).filter(|j| !self.references.contains(j));
         lines.flat_map(|j| (0..outputs).map(move |k| (j, k))).map(line).collect()
     }
+}
 
-    /// ln p(class | row) under the prior of the training data, row after row.
-    fn log_posteriors(&self, x: &Batch<'_>, rows: std::ops::Range<usize>, out: &mut [f64]) -> Result<()> {
+/// For each feature, and the intercept, the feature that it is compared with.
+pub(super) fn references_of(features: &Features, references: &[usize]) -> Vec<Option<usize>> {
+    let mut of = vec![None; features.len() + 1];
+    for (range, &reference) in features.categories().zip(references) {
+        range.for_each(|j| of[j] = Some(reference));
+    }
+    of
+}
+
+impl Discriminative for LogisticModel {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn about_mut(&mut self) -> &mut About {
+        &mut self.about
+    }
+
+    fn learned_from(&self) -> f64 {
+        self.fit.weight
+    }
+
+    fn log_posteriors(&self, x: &Batch<'_>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
         let classes = self.schema().classes().len();
         let (mut rowset, mut z) = (Rowset::default(), Tile::default());
         self.features.read(x, Rows::Range(rows), &mut rowset)?;
@@ -258,41 +281,9 @@ impl LogisticModel {
         }
         Ok(())
     }
-}
 
-/// For each feature, and the intercept, the feature that it is compared with.
-pub(super) fn references_of(features: &Features, references: &[usize]) -> Vec<Option<usize>> {
-    let mut of = vec![None; features.len() + 1];
-    for (range, &reference) in features.categories().zip(references) {
-        range.for_each(|j| of[j] = Some(reference));
-    }
-    of
-}
-
-impl Classifier for LogisticModel {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn about_mut(&mut self) -> &mut About {
-        &mut self.about
-    }
-
-    fn learned_from(&self) -> f64 {
-        self.fit.weight
-    }
-
-    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
-        (0..x.rows()).map(|row| explain(self, x, row)).collect()
-    }
-
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        const TILE: usize = 512;
-        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
-            self.log_posteriors(x, rows, out)?;
-            self.about.take_prior_away(out);
-            Ok(())
-        })
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        explain(self, x, row)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A fitted noisy-OR: the strength of each cause, and scores.
 
-use std::sync::atomic::AtomicBool;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,12 @@ use super::explain::explain;
 use super::pass::{ln_effect, read};
 use crate::data::{Batch, Schema, Tile};
 use crate::error::Result;
-use crate::explain::{Explanation, Order};
+use crate::explain::Explanation;
 use crate::file::{Archive, Stored};
+use crate::learn::discriminative::Discriminative;
 use crate::learn::logistic::features::Features;
 use crate::learn::logistic::rowset::{Design, Rowset};
-use crate::learn::{About, Classifier, score_in_tiles};
+use crate::learn::{About, Classifier};
 use crate::posterior::Prior;
 
 /// How the fit went.
@@ -127,7 +128,7 @@ impl NoisyOrModel {
     }
 }
 
-impl Classifier for NoisyOrModel {
+impl Discriminative for NoisyOrModel {
     fn about(&self) -> &About {
         &self.about
     }
@@ -140,22 +141,18 @@ impl Classifier for NoisyOrModel {
         self.fit.weight
     }
 
-    fn ledgers(&self, x: &Batch<'_>, _: Order, _: &AtomicBool) -> Result<Vec<Explanation>> {
-        (0..x.rows()).map(|row| explain(self, x, row)).collect()
+    fn log_posteriors(&self, x: &Batch<'_>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+        let (mut rowset, mut rate) = (Rowset::default(), Tile::default());
+        read(&self.features, x, rows, &mut rowset)?;
+        rowset.scores(&self.theta, 1, &mut rate);
+        for (row, &r) in out.chunks_exact_mut(2).zip(rate.column(0)) {
+            row.copy_from_slice(&self.log_posterior(r));
+        }
+        Ok(())
     }
 
-    fn evidence_into(&self, x: &Batch<'_>, out: &mut [f64]) -> Result<()> {
-        const TILE: usize = 512;
-        score_in_tiles(x, self.schema(), TILE, out, |rows, out| {
-            let (mut rowset, mut rate) = (Rowset::default(), Tile::default());
-            read(&self.features, x, rows, &mut rowset)?;
-            rowset.scores(&self.theta, 1, &mut rate);
-            for (row, &r) in out.chunks_exact_mut(2).zip(rate.column(0)) {
-                row.copy_from_slice(&self.log_posterior(r));
-            }
-            self.about.take_prior_away(out);
-            Ok(())
-        })
+    fn explain_row(&self, x: &Batch<'_>, row: usize) -> Result<Explanation> {
+        explain(self, x, row)
     }
 }
 

@@ -106,7 +106,7 @@ impl Pass for Causes {
                     _ => batch.row_weights().map_or(1.0, |given| given[i]),
                 };
                 let r = *cell;
-                let (loss, slope, bend) = match labels[i] == self.effect {
+                let (loss, slope, second_derivative) = match labels[i] == self.effect {
                     false => (r, 1.0, 0.0),
                     // Impossible under these weights: the value says so, and no step is taken from here.
                     true if r == 0.0 => (f64::INFINITY, 0.0, 0.0),
@@ -118,7 +118,7 @@ impl Pass for Causes {
                 sums.weight += w;
                 sums.loss += if w > 0.0 { w * loss } else { 0.0 };
                 *cell = w * slope;
-                curvature.push((w * bend).sqrt());
+                curvature.push((w * second_derivative).sqrt());
             }
             rows.add_gradient(&rate, &mut sums.gradient);
             if self.hessian {

@@ -27,7 +27,7 @@ pub fn is_worth_it(cells: usize, rows: f64, terms: usize) -> bool {
 
 /// For each output the Hessian by cells, row after row. `starts` says where the cells of each column begin, and where the
 /// intercept stands; `curvatures` has w pₖ(1 − pₖ) of each row and output.
-pub fn bends(rows: &CodedRows, starts: &[usize], curvatures: &[f64], outputs: usize) -> Vec<Vec<f64>> {
+pub fn by_output(rows: &CodedRows, starts: &[usize], curvatures: &[f64], outputs: usize) -> Vec<Vec<f64>> {
     let n = starts[starts.len() - 1] + 1;
     let parts = if outputs == 1 { PARTS } else { 1 };
     let length = rows.rows().div_ceil(parts).max(1);

@@ -13,7 +13,7 @@ use crate::numerics::mean_error;
 
 /// Sums over rows that a model has not seen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
+pub struct HeldOutSums {
     /// Rows.
     pub rows: f64,
     /// Σw, of all rows.
@@ -45,16 +45,16 @@ const PLAIN: usize = 12;
 /// fold.
 const MOST_CELLS: usize = 1 << 14;
 
-impl Sums {
+impl HeldOutSums {
     /// No rows yet, and room for so many cells of the confusion.
     pub(super) fn empty(cells: usize) -> Self {
-        Sums::from_numbers(&vec![0.0; PLAIN + cells])
+        HeldOutSums::from_numbers(&vec![0.0; PLAIN + cells])
     }
 
     /// Adds other rows.
-    pub fn merge(&mut self, other: &Sums) {
+    pub fn merge(&mut self, other: &HeldOutSums) {
         let sum: Vec<f64> = self.numbers().iter().zip(other.numbers()).map(|(a, b)| a + b).collect();
-        *self = Sums::from_numbers(&sum);
+        *self = HeldOutSums::from_numbers(&sum);
     }
 
     pub(super) fn numbers(&self) -> Vec<f64> {
@@ -64,7 +64,7 @@ impl Sums {
     }
 
     pub(super) fn from_numbers(x: &[f64]) -> Self {
-        Sums {
+        HeldOutSums {
             rows: x[0],
             weight: x[1],
             scored: x[2],
@@ -152,8 +152,8 @@ impl Judge {
     }
 
     /// Sums of no rows.
-    pub fn empty(&self) -> Sums {
-        Sums::empty(self.cells())
+    pub fn empty(&self) -> HeldOutSums {
+        HeldOutSums::empty(self.cells())
     }
 
     /// The bytes that sums take.
@@ -165,7 +165,7 @@ impl Judge {
     /// used up; `posterior` is room for all classes.
     pub fn add(
         &self,
-        sums: &mut Sums,
+        sums: &mut HeldOutSums,
         joint: &mut [f64],
         present: &[usize],
         truth: usize,
@@ -231,7 +231,7 @@ impl Judge {
 }
 
 /// Adds to a cell of the confusion, if there is one.
-fn tally(sums: &mut Sums, cell: usize, weight: f64) {
+fn tally(sums: &mut HeldOutSums, cell: usize, weight: f64) {
     if let Some(sum) = sums.confusion.get_mut(cell) {
         *sum += weight;
     }
