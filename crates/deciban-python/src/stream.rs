@@ -83,10 +83,10 @@ pub fn collect_rows(
     })
 }
 
-/// All figures of a stream of labelled rows, the same as JSON, and as text. `memory` is how many bytes the evidence of
-/// rows may take, for figures that need all rows at once.
+/// All figures of a stream of labelled rows, the same as JSON, and as text. `memory` is how many bytes figures that need
+/// all rows at once may take.
 #[pyfunction]
-#[pyo3(signature = (model, rows, target, application, weight=None, positive=None, bootstrap=None, memory=536870912, n_jobs=None))]
+#[pyo3(signature = (model, rows, target, application, weight=None, positive=None, bootstrap=None, memory=2147483648, n_jobs=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn evaluate_rows(
     py: Python<'_>,

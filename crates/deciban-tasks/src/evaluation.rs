@@ -1,7 +1,7 @@
 //! Evaluation: how good the decisions, probabilities and evidence of a model are on rows whose class is known.
 
 use deciban::data::{Batch, Kind, Schema};
-use deciban::evaluate::{Application as Threshold, Bootstrap, Evaluation, Interval, ReliabilityBin};
+use deciban::evaluate::{Application as Threshold, Bootstrap, Evaluation, Interval, ReliabilityBin, Scored};
 use deciban::evidence::{Evidence, decibans};
 use deciban::expected::{Expected, Sampling, expected};
 use deciban::figures::Figure;
@@ -30,13 +30,24 @@ pub struct Evaluating {
     pub positive: Option<String>,
     /// Intervals of all figures, if they are wanted.
     pub bootstrap: Option<Bootstrap>,
-    /// Bytes that the evidence of rows may take, for figures that need all rows at once.
+    /// Bytes that figures which need all rows at once may take, with the evidence of the rows.
     pub memory: usize,
+}
+
+/// What the figures of a row take beside its evidence: 60 to 130 bytes were measured, for two to five classes.
+const BYTES_OF_FIGURES: usize = 136;
+
+impl Evaluating {
+    /// All rows, as long as their evidence leaves memory for their figures.
+    fn keeping(&self, classes: usize) -> Keeping {
+        let own = Scored::bytes_per_row(classes);
+        Keeping::All((self.memory / (own + BYTES_OF_FIGURES)).saturating_mul(own))
+    }
 }
 
 impl Default for Evaluating {
     fn default() -> Self {
-        Evaluating { application: Application::default(), positive: None, bootstrap: None, memory: 512 << 20 }
+        Evaluating { application: Application::default(), positive: None, bootstrap: None, memory: 2 << 30 }
     }
 }
 
@@ -76,7 +87,7 @@ pub struct Target {
 pub fn evaluate(model: &Model, input: &dyn Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
     let outside = Outside::new(model);
-    let collected = collect_by(model, input, &terms, Keeping::All(request.memory), &outside)?;
+    let collected = collect_by(model, input, &terms, request.keeping(model.schema().classes().len()), &outside)?;
     let mut evaluated = figures(model.schema(), &terms, request, collected, None)?;
     evaluated.remarks = unseen(input).into_iter().chain(evaluated.remarks).chain(outside.remarks()).collect();
     Ok(with_expected(evaluated, model, &terms))
@@ -153,7 +164,7 @@ pub fn evaluate_scores(
     score: impl Fn(&Batch<'_>) -> Result<Evidence> + Sync,
     unusual: Option<Unusual<'_>>,
 ) -> Result<Evaluated> {
-    let (classes, keeping) = (schema.classes(), Keeping::All(request.memory));
+    let (classes, keeping) = (schema.classes(), request.keeping(schema.classes().len()));
     let collected = collect(input, classes, &terms.prior, &terms.costs, keeping, score, unusual)?;
     let mut evaluated = figures(schema, terms, request, collected, None)?;
     evaluated.remarks = unseen(input).into_iter().chain(evaluated.remarks).collect();
@@ -204,7 +215,7 @@ fn figures(
         None => {
             let rows = collected.evaluation.rows();
             remarks.push(Remark::note(format!(
-                "the evidence of {rows} rows takes more than {} MiB: intervals, minimum Cllr, AUC, equal error rates \
+                "the evidence of {rows} rows and its figures take more than {} MiB: intervals, minimum Cllr, AUC, equal error rates \
                  and minimum costs are left out; give §memory for more",
                 request.memory >> 20
             )));

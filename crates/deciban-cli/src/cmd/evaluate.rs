@@ -47,8 +47,8 @@ pub struct Evaluate {
     /// Of two classes, the one whose evidence is judged; by default the second
     #[arg(long, value_name = "CLASS")]
     positive: Option<String>,
-    /// Keep the evidence of rows up to so much memory, in MiB, for figures that need all rows at once
-    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    /// Take up to so much memory, in MiB, for figures that need all rows at once
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
     memory: usize,
     #[command(flatten)]
     unusual: UnusualArgs,

@@ -926,7 +926,7 @@ class Classifier(Estimator):
         ----------
         X, y, sample_weight
             Labelled rows, or a stream of them, as in `fit`. Labels that the model does not know are refused. Of a
-            stream whose evidence takes more than 512 MiB, figures that need all rows at once are left out.
+            stream of more rows than 2 GiB have room for, figures that need all rows at once are left out.
         prior, costs, reject
             As in `decide`.
         positive : label, optional

@@ -88,7 +88,7 @@ def evaluate_rows(
     weight: str | None = None,
     positive: str | None = None,
     bootstrap: tuple[int, float, int] | None = None,
-    memory: int = 536870912,
+    memory: int = 2147483648,
     n_jobs: int | None = None,
 ) -> tuple[list[tuple[str, float, tuple[float, float] | None]], str, str]: ...
 def fit_remote(ask: Any, first: Rows, table: Table, columns: _Columns, what: _What) -> Model: ...
