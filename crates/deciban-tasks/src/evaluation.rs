@@ -421,3 +421,20 @@ impl Serialize for Evaluated {
         self.json().serialize(serializer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_for_the_evidence_and_its_figures() {
+        let rows_kept = |memory| match (Evaluating { memory, ..Evaluating::default() }).keeping(2) {
+            Keeping::All(bytes) => bytes / Scored::bytes_per_row(2),
+            Keeping::Drawn { .. } => 0,
+        };
+        // Two numbers, a class and a weight take 28 bytes, the figures 136.
+        assert_eq!([rows_kept(164_000), rows_kept(163_999), rows_kept(0)], [1000, 999, 0]);
+        // Without a limit, nothing overflows.
+        assert!(rows_kept(usize::MAX) > 1 << 20);
+    }
+}
