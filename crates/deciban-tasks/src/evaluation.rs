@@ -215,8 +215,8 @@ fn figures(
         None => {
             let rows = collected.evaluation.rows();
             remarks.push(Remark::note(format!(
-                "the evidence of {rows} rows and its figures take more than {} MiB: intervals, minimum Cllr, AUC, equal error rates \
-                 and minimum costs are left out; give §memory for more",
+                "the evidence of {rows} rows and its figures take more than {} MiB: intervals, minimum Cllr, AUC, equal \
+                 error rates and minimum costs are left out; give §memory for more",
                 request.memory >> 20
             )));
             sums().map(|(name, value)| Figure { name, value, interval: None }).collect()
