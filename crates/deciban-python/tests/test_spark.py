@@ -317,6 +317,51 @@ def test_vectors_of_spark_ml(frame):
     assert_allclose(np.array(rows["probability"].to_pylist()), expected, rtol=1e-9)
 
 
+#: Names that Spark's SQL takes for something else: fields, expressions, quotes, and the same name in other case.
+ODD = {"a": "emp.var.rate", "b": "Emp.Var.Rate", "job": "job [of `x`] (now)", "mail": "the mail", "w": "`w`.é", "y": "y.class"}
+
+
+def test_names_of_any_letters(spark, parquet, tmp_path):
+    table = TABLE.rename_columns([ODD[name] for name in TABLE.column_names])
+    plain = spark.read.parquet(parquet)
+    odd = plain.toDF(*[ODD[name] for name in plain.columns])
+    options = dict(labelCol="y.class", weightCol="`w`.é", evidenceCol="log p(x | class)", probabilityCol="p.q")
+    learner = Classifier("naive-bayes", **options)
+    expected = deciban.Classifier("naive-bayes").fit(table, "y.class", sample_weight="`w`.é")
+    # What both scans and other frames give: tasks read the file of the first by themselves.
+    file = str(tmp_path / "odd.parquet")
+    distinct = table.rename_columns([name.replace("Emp.Var", "other.var") for name in table.column_names])
+    pq.write_table(distinct, file, row_group_size=700)
+    scan = learner.fit(spark.read.parquet(file))
+    assert scan.cluster.shares is not None
+    assert_allclose(scan.classifier.evidence(distinct), expected.evidence(table), rtol=1e-9, atol=1e-9)
+    model = learner.fit(odd.repartition(2))
+    assert model.cluster.shares is None
+    assert_allclose(model.classifier.evidence(table), expected.evidence(table), rtol=1e-9, atol=1e-9)
+    found = model.transform(odd)
+    assert found.columns == [*odd.columns, "prediction", "p.q", "log p(x | class)"]
+    rows = found.toArrow()
+    assert rows["prediction"].to_pylist() == expected.predict(table).tolist()
+    assert_allclose(np.array(rows["p.q"].to_pylist()), expected.predict_proba(table), rtol=1e-9)
+    assert rows.select(odd.columns).to_pylist() == table.select(odd.columns).to_pylist()
+    figures = model.evaluate(odd).figures
+    assert figures == pytest.approx(expected.evaluate(table, "y.class", sample_weight="`w`.é").figures, rel=1e-9)
+    compared = compare(odd.drop("the mail"), "y.class", models=["naive-bayes"], folds=3, effort="quick", ignore=["`w`.é"])
+    own = deciban.compare(
+        table.drop_columns(["the mail", "`w`.é"]), target="y.class", models=["naive-bayes"], folds=3, effort="quick", equal_together=True
+    )
+    assert compared.lines[0]["log_loss"] == pytest.approx(own.lines[0]["log_loss"], rel=1e-9)
+    arrays = plain.select(F.col("y").alias("y.class"), F.array("a", "b").alias("f.x [0]"), F.lit(1).alias("f.x"))
+    model = Classifier("gaussian", labelCol="y.class", ignore=["f.x"]).fit(arrays)
+    assert [name for name, _ in model.classifier._model.columns] == ["f.x [0][0]", "f.x [0][1]"]
+    assert model.transform(arrays).columns == ["y.class", "f.x [0]", "f.x", "prediction", "probability"]
+    with pytest.raises(ValueError, match="lacks the column 'f.x .0..0.'"):
+        model.transform(odd)
+    twice = plain.select("a", "b", "y").toDF("a.b", "a.b", "y")
+    with pytest.raises(ValueError, match="several columns 'a.b'"):
+        Classifier("gaussian", labelCol="y").fit(twice)
+
+
 def test_the_guide(spark, monkeypatch, tmp_path):
     """Every line of docs/spark.md."""
     run_page("docs/spark.md", monkeypatch, tmp_path, PROJECT / "examples")
@@ -332,9 +377,10 @@ from deciban.spark import Classifier
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 assert "connect" in type(spark).__module__
 path = sys.argv[1]
-frame = spark.read.parquet(path).repartition(3)
+frame = spark.read.parquet(path).withColumnRenamed("a", "a.b").repartition(3)
 model = Classifier("naive-bayes", labelCol="y", ignore=["w", "mail"]).fit(frame)
 table = pq.read_table(path)
+table = table.rename_columns(["a.b" if name == "a" else name for name in table.column_names])
 own = deciban.Classifier("naive-bayes", ignore=["w", "mail"]).fit(table, "y")
 assert np.allclose(own.evidence(table), model.classifier.evidence(table), rtol=1e-9)
 rows = model.transform(frame).select("prediction").toArrow()

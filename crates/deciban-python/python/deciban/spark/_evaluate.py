@@ -48,12 +48,13 @@ def evaluated(classifier, frame, label: str, weight, memory: int, **options):
     positive = None if given["positive"] is None else _labels.level_name(given["positive"])
     bootstrap = (int(given["resamples"]), given["confidence"], given["seed"]) if given["intervals"] else None
     columns = [name for name, _ in model.columns] + [label, *([weight] if weight else [])]
-    rows = _frames.as_known(frame, classifier)[0].where(f"`{label}` is not null")
+    rows, names = _frames.as_known(frame, classifier)
+    rows = rows.where(f"c{_frames.place(label, names)} is not null")
     # A number for each class, the class and the weight.
     most, count = memory // (8 * len(classifier.classes_) + 12), rows.count()
     share = min(1.0, most / max(count, 1))
     content = pickle.dumps(classifier)
-    cluster = Cluster(rows, label, weight)
+    cluster = Cluster(rows, names, label, weight)
     parts = cluster.tasks(columns, evaluating(content, label, weight, application, share))
     state, _ = cluster.merged(parts, joining(content, application), 1)
     if not state:

@@ -1,4 +1,9 @@
-"""Data frames as the core reads them, and as they come back."""
+"""Data frames as the core reads them, and as they come back.
+
+Spark does not find every column by its name: `mapInArrow` takes the dot in ``emp.var.rate`` for the field of a structure,
+and names that differ in case alone are the same to it. So a frame gets plain names before anything is asked of it, column
+by column in their order (`plain`), and what comes back gets its own names again.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,23 @@ def check(frame, names) -> None:
             raise ValueError(f"the data frame has no column {name!r}; it has {frame.columns[:20]}")
 
 
+def plain(frame):
+    """The frame with plain names, and its own names in the order of the columns."""
+    names = list(frame.columns)
+    return frame.toDF(*(f"c{j}" for j in range(len(names)))), names
+
+
+def named(function, names):
+    """A function of batches for the executors, whose columns get their own names before it."""
+
+    def run(batches):
+        import pyarrow as pa
+
+        return function(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    return run
+
+
 def is_vector(field) -> bool:
     """Whether a column holds vectors of Spark ML."""
     return type(field.dataType).__name__ == "VectorUDT"
@@ -30,37 +52,53 @@ def is_array(field) -> bool:
     return isinstance(field.dataType, ArrayType) and isinstance(field.dataType.elementType, NumericType)
 
 
-def nested(frame) -> list[str]:
-    """The columns of arrays and vectors."""
-    return [field.name for field in frame.schema.fields if is_vector(field) or is_array(field)]
+def nested(frame) -> list[int]:
+    """The places of the columns of arrays and vectors."""
+    return [j for j, field in enumerate(frame.schema.fields) if is_vector(field) or is_array(field)]
 
 
-def places(name: str, width: int) -> list:
-    """A column for each place of an array, named as in ``features[0]``; an array of another length ends the job."""
+def cells_of(column, name: str, width: int) -> list:
+    """The cells of an array, which is the column `name` of the user; an array of another length ends the job."""
     from pyspark.sql import functions as F
 
-    column = F.col(f"`{name}`")
     wrong = F.raise_error(F.concat(F.lit(f"column {name}: an array has not {width} numbers, but "), F.size(column)))
     checked = F.when(column.isNull() | (F.size(column) == width), column).otherwise(wrong)
-    return [F.get(checked, F.lit(place)).alias(f"{name}[{place}]") for place in range(width)]
+    return [F.get(checked, F.lit(place)) for place in range(width)]
+
+
+def place_names(name: str, width: int) -> list[str]:
+    """The names of the places of an array, as in ``features[0]``."""
+    return [f"{name}[{place}]" for place in range(width)]
 
 
 def flat(frame):
-    """The frame with a column for each place of its arrays and vectors, as many as the first of them has."""
+    """The frame with a column for each place of its arrays and vectors, as many as the first of them has, under plain
+    names; and the names that the columns have for the user."""
     from pyspark.sql import functions as F
 
     arrays = nested(frame)
+    frame, names = plain(frame)
     if not arrays:
-        return frame
+        return frame, once(names)
     frame = vectors_as_arrays(frame)
-    known = frame.where(" and ".join(f"`{name}` is not null" for name in arrays))
-    sizes = known.select([F.size(F.col(f"`{name}`")).alias(name) for name in arrays]).limit(1).collect()
+    known = frame.where(" and ".join(f"c{j} is not null" for j in arrays))
+    sizes = known.select([F.size(F.col(f"c{j}")) for j in arrays]).limit(1).collect()
     if not sizes:
-        raise ValueError(f"column {arrays[0]!r} has no arrays, only nulls")
-    columns = []
-    for name in frame.columns:
-        columns += places(name, sizes[0][name]) if name in arrays else [F.col(f"`{name}`")]
-    return frame.select(columns)
+        raise ValueError(f"column {names[arrays[0]]!r} has no arrays, only nulls")
+    widths = dict(zip(arrays, sizes[0]))
+    columns, found = [], []
+    for j, name in enumerate(names):
+        columns += cells_of(F.col(f"c{j}"), name, widths[j]) if j in widths else [F.col(f"c{j}")]
+        found += place_names(name, widths[j]) if j in widths else [name]
+    return frame.select([column.alias(f"c{j}") for j, column in enumerate(columns)]), once(found)
+
+
+def once(names: list[str]) -> list[str]:
+    """Refuses names that occur twice: which column is meant?"""
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            raise ValueError(f"there are several columns {name!r}: names must be unique")
+    return names
 
 
 #: Columns whose cells are handed over one by one.
@@ -113,16 +151,30 @@ def quick_batches(session):
 
 
 def as_known(frame, classifier):
-    """The frame with a column for each place of its arrays that the model knows; and the names of these columns."""
-    known, cells, names = {name for name, _ in classifier._model.columns}, [], []
-    for name in nested(frame):
-        width = 0
-        while f"{name}[{width}]" in known:
-            width += 1
-        cells += places(name, width)
-        names += [f"{name}[{place}]" for place in range(width)]
+    """The frame with plain names, and after its own columns one for each place of its arrays that the model knows; and
+    the names of all these columns."""
+    from pyspark.sql import functions as F
+
+    known, cells, arrays = {name for name, _ in classifier._model.columns}, [], nested(frame)
+    frame, names = plain(frame)
     frame = vectors_as_arrays(frame)
+    for j in arrays:
+        width = 0
+        while f"{names[j]}[{width}]" in known:
+            width += 1
+        cells += cells_of(F.col(f"c{j}"), names[j], width)
+        names += place_names(names[j], width)
+    first = len(names) - len(cells)
+    cells = [cell.alias(f"c{first + k}") for k, cell in enumerate(cells)]
     return (frame.select("*", *cells) if cells else frame), names
+
+
+def place(name: str, names: list[str]) -> int:
+    """The only column of this name."""
+    found = [j for j, other in enumerate(names) if other == name]
+    if len(found) != 1:
+        raise ValueError(f"there are several columns {name!r}" if found else f"the data frame lacks the column {name!r}; it has {names[:20]}")
+    return found[0]
 
 
 def loaded(content: bytes):
@@ -137,33 +189,38 @@ def scored(frame, classifier, prediction, probability, evidence):
     """The frame with the columns of a prediction."""
     from pyspark.sql.types import ArrayType, DoubleType, LongType, StringType, StructField, StructType
 
-    for name in (prediction, probability, evidence):
-        if name in frame.columns:
+    own = list(frame.columns)
+    new = [name for name in (prediction, probability, evidence) if name]
+    for name in new:
+        if name in own:
             raise ValueError(f"the data frame has a column {name!r} already: give another name for the new one")
-    is_integer = classifier.classes_.dtype.kind in "iu"
-    added = [StructField(prediction, LongType() if is_integer else StringType())] if prediction else []
-    added += [StructField(name, ArrayType(DoubleType(), False)) for name in (probability, evidence) if name]
+    both, names = as_known(frame, classifier)
+    places = [place(name, names) for name, _ in classifier._model.columns]
+    kinds = [ArrayType(DoubleType(), False)] * (len(new) - bool(prediction))
+    if prediction:
+        kinds.insert(0, LongType() if classifier.classes_.dtype.kind in "iu" else StringType())
     # Arrays stay beside their places, which the output drops again.
-    both, dropped = as_known(frame, classifier)
-    schema = StructType([*vectors_as_arrays(frame).schema.fields, *added])
-    return both.mapInArrow(scoring(classifier, prediction, probability, evidence, dropped), schema)
+    fields = both.schema.fields[: len(own)]
+    fields += [StructField(f"c{len(own) + k}", kind) for k, kind in enumerate(kinds)]
+    score = scoring(classifier, places, len(own), bool(prediction), bool(probability), bool(evidence))
+    return both.mapInArrow(score, StructType(fields)).toDF(*own, *new)
 
 
 def vectors_as_arrays(frame):
-    """The frame with arrays in the place of vectors: Arrow knows arrays."""
+    """The frame, whose names are plain, with arrays in the place of vectors: Arrow knows arrays."""
     from pyspark.sql import functions as F
 
     for field in frame.schema.fields:
         if is_vector(field):
             from pyspark.ml.functions import vector_to_array
 
-            frame = frame.withColumn(field.name, vector_to_array(F.col(f"`{field.name}`")))
+            frame = frame.withColumn(field.name, vector_to_array(F.col(field.name)))
     return frame
 
 
-def scoring(classifier, prediction, probability, evidence, dropped=()):
-    """Adds the columns of a prediction to batches."""
-    content, gone = pickle.dumps(classifier), frozenset(dropped)
+def scoring(classifier, places, kept: int, prediction: bool, probability: bool, evidence: bool):
+    """Adds the columns of a prediction to the first `kept` columns of batches; `places` are those of the model's columns."""
+    content = pickle.dumps(classifier)
 
     def arrays(values):
         import pyarrow as pa
@@ -178,23 +235,20 @@ def scoring(classifier, prediction, probability, evidence, dropped=()):
         from deciban import _core
 
         model = loaded(content)
+        known = [name for name, _ in model._model.columns]
         for batch in batches:
-            found = model.evidence(batch)
+            found = model.evidence(pa.RecordBatch.from_arrays([batch.column(j) for j in places], names=known))
             log_posterior = _core.log_posterior(found, model._prior(None))
             undefined = np.isnan(log_posterior).any(axis=1)
             best = np.where(np.isnan(log_posterior), -np.inf, log_posterior).argmax(axis=1)
-            kept = [name for name in batch.schema.names if name not in gone]
-            columns, names = [batch.column(name) for name in kept], list(kept)
+            columns = batch.columns[:kept]
             if prediction:
                 kind = pa.int64() if model.classes_.dtype.kind in "iu" else pa.string()
                 columns.append(pa.array(model.classes_[best].tolist(), kind, mask=undefined))
-                names.append(prediction)
             if probability:
                 columns.append(arrays(np.exp(log_posterior)))
-                names.append(probability)
             if evidence:
                 columns.append(arrays(found))
-                names.append(evidence)
-            yield pa.RecordBatch.from_arrays(columns, names=names)
+            yield pa.RecordBatch.from_arrays(columns, names=[f"c{j}" for j in range(len(columns))])
 
     return score

@@ -135,8 +135,10 @@ def joining(task: bytes):
 class Cluster:
     """A data frame, and what is known of its rows."""
 
-    def __init__(self, frame, target: str, weight: str | None, files=None):
-        self.frame, self.target, self.weight = frame, target, weight
+    def __init__(self, frame, names: list[str], target: str, weight: str | None, files=None):
+        #: The rows under plain names, and the names that their columns have for the user.
+        self.frame, self.names = frame, names
+        self.target, self.weight = target, weight
         self.schema = None
         #: The number of rows of each partition, after the first pass.
         self.rows: dict[int, int] | None = None
@@ -148,10 +150,11 @@ class Cluster:
     @classmethod
     def of(cls, dataset, target: str, weight: str | None, source: str) -> Cluster:
         """The rows of a frame, read by Spark or by the executors themselves, as `source` says."""
-        frame, shares = _frames.flat(dataset), None
-        if source != "frame" and frame is dataset:
+        frame, names = _frames.flat(dataset)
+        shares = None
+        if source != "frame" and not _frames.nested(dataset):
             shares = _files.shares(dataset, source == "files")
-        return cls(frame, target, weight, shares)
+        return cls(frame, names, target, weight, shares)
 
     def ask(self, what: str, *given):
         """Answers a question of the core."""
@@ -165,7 +168,7 @@ class Cluster:
         """Some of the first rows."""
         table = self._first_of_files()
         if table is None:
-            table = _frames.first_rows(self.frame, FIRST)
+            table = _frames.first_rows(self.frame, FIRST).rename_columns(self.names)
         if table.num_rows == 0:
             raise ValueError("the data frame has no rows")
         return _core.Rows(lambda: table, True)
@@ -179,17 +182,18 @@ class Cluster:
             if not path.endswith(".parquet"):
                 return None
             with pq.ParquetFile(path) as file:
-                if not set(self.frame.columns) <= set(file.schema_arrow.names):
+                if not set(self.names) <= set(file.schema_arrow.names):
                     return None
-                for batch in file.iter_batches(FIRST, columns=self.frame.columns):
+                for batch in file.iter_batches(FIRST, columns=self.names):
                     if batch.num_rows:
-                        return pa.Table.from_batches([batch]).select(self.frame.columns)
+                        return pa.Table.from_batches([batch]).select(self.names)
         return None
 
     def tasks(self, columns, function):
         """A row of each partition. Tasks that read files are told their share, and the number of its first row."""
         if self.shares is None:
-            return self.frame.select([f"`{name}`" for name in columns]).mapInArrow(function, PART)
+            chosen = self.frame.select([f"c{_frames.place(name, self.names)}" for name in columns])
+            return chosen.mapInArrow(_frames.named(function, columns), PART)
         from pyspark.sql import functions as F
 
         session, count = self.frame.sparkSession, len(self.shares)
