@@ -13,6 +13,7 @@ mod em;
 mod evaluate;
 mod explain;
 mod exponential;
+mod family_laws;
 mod fuse;
 mod glasso;
 mod hostile;

@@ -37,6 +37,8 @@ pub struct Gamma {}
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GammaDensity {
     shape: f64,
+    scale: f64,
+    /// kθ, and not the mean of the rows: they differ in the last digit, and a file keeps the parameters alone.
     mean: f64,
     /// ln k − r(k)
     constant: f64,
@@ -44,9 +46,7 @@ pub struct GammaDensity {
 
 impl GammaDensity {
     fn of(shape: f64, mean: f64) -> Option<Self> {
-        let constant = shape.ln() - stirling_rest(shape);
-        let valid = shape > 0.0 && mean > 0.0 && mean.is_finite() && constant.is_finite();
-        valid.then_some(GammaDensity { shape, mean, constant })
+        GammaDensity::new(&[shape, mean / shape])
     }
 }
 
@@ -54,14 +54,14 @@ impl Member for GammaDensity {
     const PARAMETERS: &'static [&'static str] = &["shape", "scale"];
 
     fn new(parameters: &[f64]) -> Option<Self> {
-        match *parameters {
-            [shape, scale] => GammaDensity::of(shape, shape * scale),
-            _ => None,
-        }
+        let [shape, scale] = *parameters else { return None };
+        let (mean, constant) = (shape * scale, shape.ln() - stirling_rest(shape));
+        let valid = shape > 0.0 && mean > 0.0 && mean.is_finite() && constant.is_finite();
+        valid.then_some(GammaDensity { shape, scale, mean, constant })
     }
 
     fn parameters(&self) -> Vec<f64> {
-        vec![self.shape, self.mean / self.shape]
+        vec![self.shape, self.scale]
     }
 
     fn log_density(&self, x: f64) -> f64 {
@@ -74,7 +74,7 @@ impl Member for GammaDensity {
 
     fn sample(&self, random: &mut Random) -> f64 {
         // Where a small shape makes x smaller than any double, the least one stands for it.
-        (random.gamma(self.shape) * (self.mean / self.shape)).max(f64::from_bits(1))
+        (random.gamma(self.shape) * self.scale).max(f64::from_bits(1))
     }
 }
 
