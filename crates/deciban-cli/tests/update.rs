@@ -271,3 +271,42 @@ fn models_without_statistics_say_how_to_keep_them() {
     let evaluate = |file: &str| folder.ok(&["evaluate", file, &wine()]);
     assert_eq!(evaluate("kept.deciban"), evaluate("plain.deciban"));
 }
+
+/// Issue: where cells were missing, `--keep-statistics` kept nothing and exited 0, and `update` said to give it.
+#[test]
+fn models_that_pass_over_rows_again_and_again_keep_no_statistics() {
+    let folder = Folder::new();
+    let wine = std::fs::read_to_string(wine()).unwrap();
+    let gapped: Vec<String> = wine
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            if i % 7 == 3 {
+                cells[3] = "";
+            }
+            cells.join(",")
+        })
+        .collect();
+    folder.write("gaps.csv", gapped.join("\n"));
+    let fit = ["fit", "gaps.csv", "-t", "Type", "-o", "m.deciban"];
+    let refused = |more: &[&str]| folder.fails(&[&fit[..], more, &["--keep-statistics"]].concat());
+    for covariance in ["full", "tied"] {
+        let message = refused(&["--model", "gaussian", "--covariance", covariance]);
+        let begins = "--keep-statistics: cells of column `Ash` are missing, and this model fills them from the rows";
+        assert!(message.starts_with(begins), "{message}");
+        assert!(message.contains("give --covariance diagonal"), "{message}");
+    }
+    let message = refused(&["--model", "gaussian", "--components", "2"]);
+    assert!(message.starts_with("--keep-statistics: a model with --components is learned from rows"), "{message}");
+    let message = refused(&["--covariance", "diagonal", "--unlabelled", "gaps.csv"]);
+    assert!(message.starts_with("--keep-statistics: a model with --unlabelled-weight is learned"), "{message}");
+    assert!(!folder.files().contains(&"m.deciban".to_string()));
+    // The advice of the message works.
+    folder.ok(&[&fit[..], &["--covariance", "diagonal", "--keep-statistics"]].concat());
+    folder.ok(&["update", "m.deciban", "gaps.csv"]);
+    // Without the option there is a model, and `update` does not say to give it.
+    folder.ok(&[&fit[..], &["--covariance", "full"]].concat());
+    let message = folder.fails(&["update", "m.deciban", "gaps.csv"]);
+    assert!(message.ends_with("pass after pass: fit it anew with all rows"), "{message}");
+}

@@ -14,7 +14,7 @@ use deciban::posterior::Prior;
 use deciban::unusual::Usual;
 use deciban::{Error, Result, Wording};
 use deciban_data::Known;
-use deciban_tasks::{Change, Kept, Learned, Learning, Remark, Source, Weight};
+use deciban_tasks::{Change, Keep, Kept, Learned, Learning, Remark, Source, Weight};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
@@ -53,7 +53,7 @@ pub struct Model {
 /// What is to be learned. Python has put the classes in order.
 pub fn learning(name: &str, options: Options, calibrate: Option<Method>) -> Learning {
     let model = name.into();
-    Learning { model, options, calibrate, sort_classes: false, keep_statistics: true, ..Learning::default() }
+    Learning { model, options, calibrate, sort_classes: false, keep: Keep::Possible, ..Learning::default() }
 }
 
 /// What was learned, with the options that it was asked for with.

@@ -2,9 +2,9 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::data::{Column, Identity};
+use deciban::data::{Column, Identity, Profile};
 use deciban::folds::Folds;
-use deciban::learn::{Classifier, Generative, Learner, Named, Options, Seen, Statistics, model_of};
+use deciban::learn::{Classifier, Count, Generative, Learner, Named, Options, Seen, Statistics, model_of};
 use deciban::model::{AUTO, Candidate, FUSED, Model, settles, statistics_of};
 use deciban::posterior::Prior;
 use deciban::select::{Comparison, CrossValidation};
@@ -37,8 +37,22 @@ pub struct Learning {
     pub memory: usize,
     /// Whether classes are put in the order of their names.
     pub sort_classes: bool,
-    /// Whether what a search finds keeps the statistics that its members are functions of: one pass more.
-    pub keep_statistics: bool,
+    /// Whether the statistics of the rows are kept, so that the model can learn more rows and forget others.
+    pub keep: Keep,
+}
+
+/// Whether the statistics of the rows are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// They may be dropped.
+    #[default]
+    Nothing,
+    /// They are kept where the model is a function of them. Of what a search finds they are those that its members are
+    /// functions of: one pass more.
+    Possible,
+    /// They are kept in the same way, and it is an error if a model that is asked for by name is learned in several passes
+    /// over the rows, and not from statistics.
+    Required,
 }
 
 impl Default for Learning {
@@ -51,7 +65,7 @@ impl Default for Learning {
             calibrate: None,
             memory: 512 << 20,
             sort_classes: true,
-            keep_statistics: false,
+            keep: Keep::Nothing,
         }
     }
 }
@@ -101,6 +115,7 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
     if kind == FUSED {
         return request.search(input);
     }
+    check_keeps(request, kind)?;
     if request.options.folds.is_some() && request.calibrate.is_none() && !settles(kind) {
         return Err(Error::Usage(format!("§folds is for §calibrate: {kind} needs none without it")));
     }
@@ -114,6 +129,9 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
             let weight = statistics.summary().weights().iter().sum();
             match is_generative(kind) && learner.needs_rows(&statistics)? {
                 true => {
+                    if request.keep == Keep::Required {
+                        return Err(filled(&input.columns()?, &learner, &input.profiles()?));
+                    }
                     input.settle()?;
                     let model = learner.learn(input).map(Model::Generative)?;
                     let helps = unlabelled::check(request, kind, &statistics.summary().rows(), input)?;
@@ -144,6 +162,44 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
     }
     learned.warn();
     Ok(learned)
+}
+
+/// An error, before the work, if a model of this kind will not have statistics to keep. What a search finds keeps what it
+/// can.
+fn check_keeps(request: &Learning, kind: &str) -> Result<()> {
+    let options = &request.options;
+    let why = match statistics_of(kind) {
+        _ if request.keep != Keep::Required => return Ok(()),
+        None => format!("{kind} is learned from rows, not from statistics: a generative model has them"),
+        Some(_) if options.components != Count::default() => from_rows("§components"),
+        Some(_) if options.unlabelled_weight > 0.0 => from_rows("§unlabelled_weight"),
+        Some(_) => return Ok(()),
+    };
+    Err(Error::parameter("keep_statistics", why))
+}
+
+/// Why a model with this option has no statistics.
+fn from_rows(option: &str) -> String {
+    format!(
+        "a model with {option} is learned from rows, pass after pass, and is no function of their statistics: drop one of \
+         the two options"
+    )
+}
+
+/// Why there is nothing to keep of rows with missing cells.
+fn filled(columns: &[Column], learner: &Generative, profiles: &[Profile]) -> Error {
+    let is_gapped = |c: &&usize| profiles.get(**c).is_some_and(|profile| profile.cells < profile.rows);
+    let joint = learner.blocks().iter().filter(|block| block.columns.len() > 1);
+    let gapped = joint.flat_map(|block| &block.columns).find(|c| columns[**c].is_numeric() && is_gapped(c));
+    let whose = gapped.map_or("of the columns".into(), |&c| format!("of column `{}`", columns[c].name));
+    Error::parameter(
+        "keep_statistics",
+        format!(
+            "cells {whose} are missing, and this model fills them from the rows, pass after pass: it is no function of \
+             statistics. Drop the option, and fit anew with all rows when more come; or give §covariance=diagonal, whose \
+             statistics are those of the cells that are there"
+        ),
+    )
 }
 
 /// Learns from statistics, which were made before.
@@ -282,7 +338,7 @@ impl Learning {
 
     /// The statistics that are to be kept of a model that was found.
     fn kept(&self, model: &Model, input: &dyn Input) -> Result<Option<(Statistics, Vec<usize>)>> {
-        self.keep_statistics.then(|| statistics_behind(model, input)).transpose()
+        (self.keep != Keep::Nothing).then(|| statistics_behind(model, input)).transpose()
     }
 
     /// Puts a calibration on a model, by cross-validation of its recipe.

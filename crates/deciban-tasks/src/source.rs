@@ -17,7 +17,7 @@ use deciban::family::AnyFamily;
 use deciban::family::gaussian::Gaussian;
 use deciban::file::{Archive, Stored};
 use deciban::learn::{Block, Classifier, Generative, Options, Seen, Statistics, Summarise};
-use deciban::model::{AUTO, Candidate, FUSED, Model, Recipe as Learner, statistics_of};
+use deciban::model::{Candidate, Model, Recipe as Learner};
 use deciban::posterior::Prior;
 use deciban::{Error, Result, output};
 use serde::{Deserialize, Serialize};
@@ -52,23 +52,6 @@ pub struct Kept {
     pub model: Model,
     /// What it was fitted from.
     pub source: Option<Source>,
-}
-
-/// An error, before the work, if the model that is asked for by name will not have statistics to keep. What a search
-/// finds keeps what it can.
-pub fn check_keeps(request: &Learning) -> Result<()> {
-    let kind = match request.model.as_str() {
-        AUTO => request.options.names_model()?.unwrap_or(AUTO),
-        name => name,
-    };
-    match kind {
-        AUTO | FUSED => Ok(()),
-        kind if statistics_of(kind).is_some() => Ok(()),
-        kind => Err(Error::parameter(
-            "keep_statistics",
-            format!("{kind} is learned from rows, not from statistics: a generative model has them"),
-        )),
-    }
 }
 
 /// The members of a model without their calibrations; the model itself, if it is not fused.
@@ -246,9 +229,14 @@ impl Kept {
 
     /// What the model was fitted from, or an error that says how to keep it.
     pub fn source(&self) -> Result<&Source> {
-        let why = match members(&self.model).into_iter().map(blocks).any(|own| own.is_ok_and(|own| !own.is_empty())) {
-            true => "fit it with §keep_statistics",
-            false => {
+        let has_some = members(&self.model).into_iter().map(blocks).any(|own| own.is_ok_and(|own| !own.is_empty()));
+        let why = match self.model.plain() {
+            _ if has_some => "fit it with §keep_statistics",
+            Model::Generative(_) => {
+                "components, unlabelled rows and the missing cells of columns that are modelled jointly are learned from \
+                 the rows, pass after pass: fit it anew with all rows"
+            }
+            _ => {
                 "it is learned from rows, not from statistics: fit it anew with all rows, or fit a generative model \
                  with §keep_statistics"
             }
@@ -261,7 +249,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::learn;
+    use crate::learn::{Keep, learn};
     use deciban::data::{Batch, Schema};
     use deciban::engine::Memory;
 
@@ -274,12 +262,13 @@ mod tests {
             ("gaussian", "the model has not kept statistics to change: fit it with keep_statistics"),
             ("logistic", "the model has not kept statistics to change: it is learned from rows, not from statistics"),
         ] {
-            let request = Learning { model: name.into(), ..Learning::default() };
+            let mut request = Learning { model: name.into(), ..Learning::default() };
             let model = learn(&request, &mut Memory::new(schema.clone(), rows.clone()).unwrap()).unwrap().model;
             let error = Kept { model, source: None }.source().unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");
-            assert_eq!(check_keeps(&request).is_ok(), name == "gaussian");
+            request.keep = Keep::Required;
+            let kept = learn(&request, &mut Memory::new(schema.clone(), rows.clone()).unwrap());
+            assert_eq!(kept.is_ok(), name == "gaussian");
         }
-        assert!(check_keeps(&Learning::default()).is_ok());
     }
 }

@@ -7,7 +7,7 @@ use deciban::learn::{Classifier, Statistics, Summarise};
 use deciban::model::{Candidate, FusedModel, Model};
 use deciban::numerics::Random;
 use deciban_data::{Files, Options, Target};
-use deciban_tasks::{Change, Kept, Learned, Learning, Learnt, Receipt, Source, learn};
+use deciban_tasks::{Change, Keep, Kept, Learned, Learning, Learnt, Receipt, Source, learn};
 
 /// Rows with numbers and levels; `late` levels turn up behind the first 600.
 fn rows(from: usize, to: usize) -> String {
@@ -48,7 +48,7 @@ fn more(paths: &[String], schema: &Schema) -> Files {
 
 fn fitted(paths: &[String]) -> (Learning, Learned) {
     let mut files = Files::open(paths, options()).unwrap();
-    let mut request = Learning { model: "fused".into(), keep_statistics: true, ..Learning::default() };
+    let mut request = Learning { model: "fused".into(), keep: Keep::Possible, ..Learning::default() };
     request.options.models = ["naive-bayes", "a1de", "logistic", "additive", "k-dependence"].map(String::from).to_vec();
     let learned = learn(&request, &mut files).unwrap();
     (request, learned)
@@ -188,7 +188,7 @@ fn models_that_learn_from_rows_follow_with_all_rows() {
     let table = Table(folder.path());
     let (old, new) = (table.write("old.csv", &rows(0, 600)), table.write("new.csv", &rows(600, 800)));
     let all = table.write("all.csv", &rows(0, 800));
-    let mut request = Learning { keep_statistics: true, ..Learning::default() };
+    let mut request = Learning { keep: Keep::Possible, ..Learning::default() };
     request.options.models = vec!["logistic".into()];
     let learned = learn(&request, &mut Files::open(&old, options()).unwrap()).unwrap();
     let source = Source::new(&request, &learned);

@@ -11,7 +11,7 @@ use deciban::learn::{Classifier, Effort, Options, Statistics};
 use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_tasks::{
-    Kept, Learned, Learning, PriorChoice, Source, check_keeps, comparison, describe, learn, learn_from_statistics,
+    Keep, Kept, Learned, Learning, PriorChoice, Source, comparison, describe, learn, learn_from_statistics,
 };
 use serde_json::json;
 
@@ -112,7 +112,7 @@ impl Fit {
             calibrate: self.calibrate,
             memory: self.memory.unwrap_or(512) << 20,
             sort_classes: self.columns.sorts_classes(&self.read),
-            keep_statistics: self.keep_statistics,
+            keep: if self.keep_statistics { Keep::Required } else { Keep::Nothing },
         };
         if !self.unlabelled.is_empty() && request.options.unlabelled_weight == 0.0 {
             request.options.unlabelled_weight = 1.0;
@@ -120,9 +120,6 @@ impl Fit {
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
-                if self.keep_statistics {
-                    check_keeps(&request)?;
-                }
                 let mut files = match request.options.unlabelled_weight > 0.0 {
                     true => self.columns.open_unlabelled(&self.data, &self.read, &self.unlabelled)?,
                     false => self.columns.open(&self.data, &self.read)?,
