@@ -1,7 +1,7 @@
 //! [`Image`]: pixels, and the PNG file of them (RFC 2083: signature, then chunks of length, type,
 //! data and CRC of type and data). Rows are not filtered: drawings of flat colours pack best so.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use flate2::write::ZlibEncoder;
@@ -37,9 +37,9 @@ impl Image {
         &self.pixels
     }
 
-    /// A PNG file: without the opacities where all are full, and as numbers of a palette where
-    /// at most 256 colours paint all but a tenth of the pixels; the softened edges of letters and
-    /// lines then take the nearest of them.
+    /// A PNG file with the colours as they are: without the opacities where all are full, and as numbers of a
+    /// palette where there are at most 256 colours. The nearest of the 256 most frequent colours would be another
+    /// colour for what is small, such as the points of a legend beside a surface of many shades.
     pub fn to_png(&self) -> Vec<u8> {
         let opaque = self.pixels.iter().all(|p| p[3] == 255);
         let palette = self.palette();
@@ -48,7 +48,7 @@ impl Image {
             rows.push(0); // no filter
             match &palette {
                 Some(palette) => row.chunk_by(|a, b| a == b).for_each(|run| {
-                    rows.extend(std::iter::repeat_n(palette.numbers[&run[0]], run.len()));
+                    rows.extend(std::iter::repeat_n(palette[&run[0]], run.len()));
                 }),
                 None => row.iter().for_each(|p| rows.extend(&p[..if opaque { 3 } else { 4 }])),
             }
@@ -60,10 +60,10 @@ impl Image {
         header.extend([8, kind, 0, 0, 0]); // bits per sample, kind of colour, deflate, no filters, not interlaced
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
         chunk(&mut png, b"IHDR", &header);
-        if let Some(Palette { colours, .. }) = &palette {
-            chunk(&mut png, b"PLTE", &colours.iter().flat_map(|p| [p[0], p[1], p[2]]).collect::<Vec<_>>());
+        if let Some(palette) = &palette {
+            chunk(&mut png, b"PLTE", &palette.keys().flat_map(|p| [p[0], p[1], p[2]]).collect::<Vec<_>>());
             if !opaque {
-                chunk(&mut png, b"tRNS", &colours.iter().map(|p| p[3]).collect::<Vec<_>>());
+                chunk(&mut png, b"tRNS", &palette.keys().map(|p| p[3]).collect::<Vec<_>>());
             }
         }
         chunk(&mut png, b"IDAT", &deflated(&rows));
@@ -71,33 +71,17 @@ impl Image {
         png
     }
 
-    fn palette(&self) -> Option<Palette> {
-        let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
-        // Runs of one colour are counted at once.
+    /// The number of each colour in order, if there are at most 256.
+    fn palette(&self) -> Option<BTreeMap<[u8; 4], u8>> {
+        let mut colours = BTreeSet::new();
         for run in self.pixels.chunk_by(|a, b| a == b) {
-            *counts.entry(run[0]).or_default() += run.len();
+            colours.insert(run[0]);
+            if colours.len() > 256 {
+                return None;
+            }
         }
-        let mut colours: Vec<[u8; 4]> = counts.keys().copied().collect();
-        // A stable sort: of equally frequent colours the smaller comes first.
-        colours.sort_by_key(|c| std::cmp::Reverse(counts[c]));
-        let rest = colours.split_off(colours.len().min(256));
-        if rest.iter().map(|c| counts[c]).sum::<usize>() * 10 > self.pixels.len() {
-            return None;
-        }
-        let mut numbers: HashMap<[u8; 4], u8> = colours.iter().enumerate().map(|(i, c)| (*c, i as u8)).collect();
-        for colour in rest {
-            let distance = |c: &[u8; 4]| (0..4).map(|i| i32::from(c[i].abs_diff(colour[i])).pow(2)).sum::<i32>();
-            let nearest = (0..colours.len()).min_by_key(|i| distance(&colours[*i])).unwrap_or(0);
-            numbers.insert(colour, nearest as u8);
-        }
-        Some(Palette { colours, numbers })
+        Some(colours.into_iter().zip(0..=255).collect())
     }
-}
-
-/// At most 256 colours, and the number of each colour of an image.
-struct Palette {
-    colours: Vec<[u8; 4]>,
-    numbers: HashMap<[u8; 4], u8>,
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {
@@ -149,6 +133,21 @@ mod tests {
         let png = image.to_png();
         assert_eq!(&png[16..24], [0, 0, 0, 2, 0, 0, 0, 2]);
         assert_eq!(unpack(&png), (3, vec![0, 1, 0, 0, 0, 1]));
+        // As many as a palette holds.
+        let full = Image::new(256, 1, |x, _| [x as u8, 0, 7, 255]);
+        assert_eq!(unpack(&full.to_png()), (3, (0..=256).map(|i: usize| i.saturating_sub(1) as u8).collect()));
+    }
+
+    /// Issue: a legend beside a surface of many shades had other colours than the points.
+    #[test]
+    fn a_rare_colour_stays_as_it_is() {
+        let vermilion = [0xD5, 0x5E, 0x00, 255];
+        let image = Image::new(300, 20, |x, y| match (x, y) {
+            (7, 3) => vermilion,
+            _ => [(x % 256) as u8, 160, (x / 256) as u8, 255],
+        });
+        let (kind, rows) = unpack(&image.to_png());
+        assert_eq!((kind, &rows[3 * 901 + 1 + 7 * 3..][..3]), (2, &vermilion[..3]));
     }
 
     #[test]
