@@ -347,3 +347,61 @@ fn densities_beside_a_text_are_those_without_it() {
     assert_eq!(draw(&["--text", "words"]), alone);
     assert_eq!(draw(&["--text", "words", "--family", "words=bernoulli"]), alone);
 }
+
+/// Issue: two calibration errors of one model and the same rows had one name.
+#[test]
+fn the_calibration_error_of_one_class_has_its_name() {
+    let folder = Folder::with_tumours();
+    folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--covariance", "diagonal", "-o", "m.deciban"]);
+    let draw = |more: &[&str]| {
+        let plot = ["plot", "m.deciban", "test.csv", "--kind", "reliability", "-o", "figure.svg"];
+        folder.ok(&[&plot[..], more].concat());
+        drawn(&folder, "figure.svg")
+    };
+    let evaluated = folder.json(&["evaluate", "m.deciban", "test.csv", "--json"]);
+    let most_probable = 100.0 * evaluated["calibration_error"].as_f64().unwrap();
+    for class in ["benign", "malignant"] {
+        let svg = draw(&["--class", class]);
+        assert!(svg.contains(&format!("calibration error of p({class}): ")), "{svg}");
+        let said = svg.split("calibration error of the most probable class: ").nth(1).unwrap();
+        let said: f64 = said.split('%').next().unwrap().parse().unwrap();
+        assert!((said - most_probable).abs() < 0.005, "{said} {most_probable}");
+    }
+}
+
+/// Issue: the page speaks of decibans, and the axis of Bayes errors was in nats.
+#[test]
+fn prior_log_odds_are_in_decibans() {
+    let folder = Folder::with_tumours();
+    folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--covariance", "diagonal", "-o", "m.deciban"]);
+    folder.ok(&["plot", "m.deciban", "test.csv", "--kind", "bayes-error", "--prior", "uniform", "-o", "figure.svg"]);
+    let svg = drawn(&folder, "figure.svg");
+    assert!(svg.contains("prior log-odds (decibans)") && svg.contains(">−30</text>") && svg.contains(">30</text>"));
+    assert!(svg.contains("this application"));
+}
+
+/// Issue: curves of a class without rows were an empty frame and "AUC NaN".
+#[test]
+fn a_figure_without_curves_says_why() {
+    let folder = Folder::with_tumours();
+    folder.ok(&["fit", "train.csv", "-t", "diagnosis", "--covariance", "diagonal", "-o", "m.deciban"]);
+    let rows = String::from_utf8(folder.read("test.csv")).unwrap();
+    let kept = |line: &&str| line.contains("diagnosis") || line.contains("benign");
+    folder.write("benign.csv", rows.lines().filter(kept).collect::<Vec<_>>().join("\n"));
+    for (class, why) in [("malignant", "no rows of malignant"), ("benign", "all rows are of benign")] {
+        for kind in ["roc", "det", "bayes-error"] {
+            let plot = ["plot", "m.deciban", "benign.csv", "--kind", kind, "--class", class, "-o", "figure.svg"];
+            folder.ok(&plot);
+            let svg = drawn(&folder, "figure.svg");
+            assert!(svg.contains(">no curve: ") && svg.contains(&format!("{why}</text>")), "{kind}: {svg}");
+        }
+    }
+    // With rows of some classes, the curves of the others are drawn.
+    folder.ok(&["fit", &wine(), "-t", "Type", "--covariance", "diagonal", "-o", "wine.deciban"]);
+    let rows = std::fs::read_to_string(wine()).unwrap();
+    folder.write("two.csv", rows.lines().filter(|line| !line.starts_with("Barolo")).collect::<Vec<_>>().join("\n"));
+    folder.ok(&["plot", "wine.deciban", "two.csv", "--kind", "roc", "-o", "figure.svg"]);
+    let svg = drawn(&folder, "figure.svg");
+    assert!(svg.contains(">no rows of Barolo</text>") && svg.contains(">Barbera (AUC "), "{svg}");
+    assert!(!svg.contains("no curve"));
+}

@@ -5,10 +5,10 @@
 use super::percent;
 use crate::{Axis, Dash, Figure, Paint};
 
-/// Error rates over prior log-odds (natural logarithm).
+/// Error rates over prior log-odds.
 #[derive(Clone, Debug)]
 pub struct BayesError<'a> {
-    /// ln π/(1 − π).
+    /// 10 log₁₀ π/(1 − π): decibans.
     pub log_odds: &'a [f64],
     /// Of the model's own decisions.
     pub actual: &'a [f64],
@@ -25,7 +25,7 @@ pub fn bayes_error(curve: &BayesError<'_>, applications: &[(&str, f64)]) -> Figu
     // The default rises to 50%; it is cut where it says nothing.
     let top = if top > 0.0 { (1.25 * top).min(0.55) } else { 0.05 };
     let mut figure = Figure::new("Bayes error")
-        .x(Axis::linear("prior log-odds (nats)"))
+        .x(Axis::linear("prior log-odds (decibans)"))
         .y(Axis::linear("error rate").percent().from(0.0).to(top))
         .line("actual", curve.log_odds, curve.actual)
         .line("minimum", curve.log_odds, curve.minimum)

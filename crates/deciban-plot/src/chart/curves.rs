@@ -46,7 +46,7 @@ pub fn det(curves: &[ErrorCurve<'_>]) -> Figure {
         .width(1.0);
     figure = lines(figure, curves, |i| curves[i].miss);
     let both = |c: &ErrorCurve<'_>| c.miss.iter().zip(c.false_alarm).any(|(m, f)| *m > 0.0 && *f > 0.0);
-    if !curves.iter().any(both) {
+    if !curves.iter().any(both) && curves.iter().any(|c| !c.miss.is_empty()) {
         figure = figure.label(0.35, 0.13, "no threshold makes both errors", Anchor::Middle);
     }
     figure.alt(&format!(

@@ -3,6 +3,7 @@
 
 use deciban::Result;
 use deciban::evaluate::{Application, Reliability, Trials};
+use deciban::evidence::{DECIBANS_PER_NAT, decibans};
 use deciban::learn::Classifier;
 use deciban_plot::chart::{self, ErrorCurve};
 use deciban_plot::{Figure, PALETTE, Scene};
@@ -84,11 +85,36 @@ fn curves(
 ) -> Result<Vec<Curve>> {
     let names = used.model.schema().classes();
     let curve = |class: &usize| {
+        if let Some(why) = lacking(gathered, used, *class) {
+            return Ok((why, Vec::new(), Vec::new()));
+        }
         let trials = gathered.trials(*class)?;
         let (false_alarm, miss) = trials.roc().iter().map(|p| (p.false_alarm, p.miss)).unzip();
         Ok((format!("{} ({})", names[*class], merit(&trials)), false_alarm, miss))
     };
     classes.iter().map(curve).collect()
+}
+
+/// The reason why a class has no curve, if so: a curve needs rows of the class and rows of others.
+fn lacking(gathered: &Gathered, used: &Use<'_>, class: usize) -> Option<String> {
+    let mut sides = [false; 2];
+    for (_, is_true, weight) in gathered.detections(class) {
+        sides[usize::from(is_true)] |= weight > 0.0;
+    }
+    let name = &used.model.schema().classes()[class];
+    match sides {
+        [true, true] => None,
+        [_, false] => Some(format!("no rows of {name}")),
+        [false, true] => Some(format!("all rows are of {name}")),
+    }
+}
+
+/// What a figure without any curve says.
+fn without(curves: &[Curve]) -> &'static str {
+    match curves.iter().all(|(_, _, miss)| miss.is_empty()) {
+        true => "no curve: it needs rows of the class and of others",
+        false => "",
+    }
 }
 
 fn borrowed(curves: &[Curve]) -> Vec<ErrorCurve<'_>> {
@@ -100,7 +126,7 @@ pub fn roc(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<
     let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("AUC {}", number(t.auc(), 4)))?;
     let figure = chart::roc(&borrowed(&curves)).title(&titled("ROC", used, &classes, gathered));
-    Ok(figure.subtitle(&coloured(&classes, used)))
+    Ok(figure.subtitle(&coloured(&classes, used)).also(without(&curves)))
 }
 
 /// DET, with the equal error rate.
@@ -108,14 +134,15 @@ pub fn det(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Result<
     let classes = in_one_frame(gathered, used, class)?;
     let curves = curves(gathered, used, &classes, |t| format!("EER {}%", number(100.0 * t.eer(), 3)))?;
     let figure = chart::det(&borrowed(&curves)).title(&titled("DET", used, &classes, gathered));
-    Ok(figure.subtitle(&coloured(&classes, used)))
+    Ok(figure.subtitle(&coloured(&classes, used)).also(without(&curves)))
 }
 
 /// Bayes error curves: one figure for each class that is shown.
 pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, title: Option<&str>) -> Result<Scene> {
-    const NATS: f64 = 8.0;
+    const DECIBANS: f64 = 35.0;
     const STEPS: usize = 400;
-    let at: Vec<f64> = (0..=STEPS).map(|i| NATS * (2.0 * i as f64 / STEPS as f64 - 1.0)).collect();
+    let at: Vec<f64> = (0..=STEPS).map(|i| DECIBANS * (2.0 * i as f64 / STEPS as f64 - 1.0)).collect();
+    let nats: Vec<f64> = at.iter().map(|x| x / DECIBANS_PER_NAT).collect();
     let classes = shown(gathered, used, class, FRAMES)?;
     let names = used.model.schema().classes();
     let which = if (2..names.len()).contains(&classes.len()) { ", those with the lowest AUC" } else { "" };
@@ -123,13 +150,14 @@ pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, ti
         title.map_or_else(|| format!("{}{which}", titled("Bayes error", used, &classes, gathered)), str::to_string);
     let mut figures = Vec::new();
     for class in &classes {
-        let points = gathered.trials(*class)?.bayes_error_curve(&at);
+        let points = gathered.trials(*class)?.bayes_error_curve(&nats);
         let column = |f: fn(&deciban::evaluate::BayesError) -> f64| points.iter().map(f).collect::<Vec<f64>>();
         let (actual, minimum, default) = (column(|p| p.actual), column(|p| p.minimum), column(|p| p.default));
         let curve = chart::BayesError { log_odds: &at, actual: &actual, minimum: &minimum, default: &default };
-        let application = log_odds(used, *class).filter(|l| l.abs() <= NATS);
+        let application = log_odds(used, *class).map(decibans).filter(|l| l.abs() <= DECIBANS);
         let marks: Vec<(&str, f64)> = application.iter().map(|l| ("this application", *l)).collect();
-        let figure = chart::bayes_error(&curve, &marks);
+        let why = lacking(gathered, used, *class).map_or(String::new(), |why| format!("no curve: {why}"));
+        let figure = chart::bayes_error(&curve, &marks).subtitle(&why);
         figures.push(match classes.len() {
             1 => figure.title(&title),
             _ => figure.title(&names[*class]).size(330.0, 270.0),
@@ -141,7 +169,7 @@ pub fn bayes_error(gathered: &Gathered, used: &Use<'_>, class: Option<usize>, ti
     })
 }
 
-/// Where prior and costs put a class on the axis of a Bayes error curve.
+/// Where prior and costs put a class on the axis of a Bayes error curve, in nats.
 fn log_odds(used: &Use<'_>, class: usize) -> Option<f64> {
     if used.prior.classes() == 2
         && let Ok(application) = Application::of(used.prior, used.costs, class)
@@ -152,7 +180,8 @@ fn log_odds(used: &Use<'_>, class: usize) -> Option<f64> {
     Some((p / (1.0 - p)).ln()).filter(|l| l.is_finite())
 }
 
-/// Reliability: of the target of two classes, else of the most probable class.
+/// Reliability: of the target of two classes, else of the most probable class. The calibration error that an evaluation
+/// reports is that of the most probable class, so another one is named by its class, and stands beside it.
 pub fn reliability(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) -> Figure {
     let names = used.model.schema().classes();
     let class = class.or((names.len() == 2).then_some(1));
@@ -171,7 +200,16 @@ pub fn reliability(gathered: &Gathered, used: &Use<'_>, class: Option<usize>) ->
     let bins = curve.curve();
     let column = |f: fn(&deciban::evaluate::ReliabilityBin) -> f64| bins.iter().map(f).collect::<Vec<f64>>();
     let (said, happened, weights) = (column(|b| b.mean), column(|b| b.share), column(|b| b.weight));
-    let name = format!("calibration error {}%", number(100.0 * curve.error(), 3));
+    let error = |curve: &Reliability| format!("{}%", number(100.0 * curve.error(), 3));
+    let (name, second) = match class {
+        Some(k) => {
+            let most_probable = error(gathered.evaluation.reliability());
+            let second = format!("calibration error of the most probable class: {most_probable}");
+            (format!("calibration error of p({}): {}", names[k], error(&curve)), second)
+        }
+        None => (format!("calibration error {}", error(&curve)), String::new()),
+    };
     chart::reliability(&[chart::Reliability { name: &name, said: &said, happened: &happened, weights: &weights }])
         .title(&title)
+        .subtitle(&second)
 }
