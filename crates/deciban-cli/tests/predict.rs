@@ -151,7 +151,7 @@ fn costs_and_reject_decide_by_expected_cost() {
     let decisions = inline.texts("decision");
     assert!(decisions.contains(&"reject".to_string()) && decisions.contains(&"Barolo".to_string()));
     // A file: actions of its own, classes in an order of its own.
-    folder.write("costs.csv", "action,Grignolino,Barolo,Barbera\nsell,1,0,1\nkeep,0.3,2,0.5\n");
+    folder.write("costs.csv", "true,sell,keep\nGrignolino,1,0.3\nBarolo,0,2\nBarbera,1,0.5\n");
     let file = predict(&["--costs", "costs.csv"]);
     check_decisions(&file, &["sell", "keep"], &[[1.0, 0.0, 1.0], [0.5, 2.0, 0.3]]);
     let file = predict(&["--costs", "costs.csv", "--reject", "0.1"]);
@@ -177,16 +177,34 @@ fn wrong_priors_and_costs_name_the_classes() {
         "--costs: `none.csv` is neither a file nor a cost: write TRUE>DECIDED=COST,..., with names in double quotes where they \
          hold , or >"
     );
-    folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0\n");
+    folder.write("costs.csv", "true,sell,keep,drink\nBarolo,1,0\n");
     assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: 3 fields, not 4");
-    folder.write("costs.csv", "action,Barolo,Barbera\nsell,1,0\n");
+    folder.write("costs.csv", "true,sell\nBarolo,1\nBarbera,0\n");
     let message = fails(&["--costs", "costs.csv"]);
     assert_eq!(
         message,
-        "costs: there must be a column for each of Barbera, Barolo, Grignolino, and there are Barolo, Barbera"
+        "costs.csv: there must be a row for each of Barbera, Barolo, Grignolino, and there are Barolo, Barbera"
     );
-    folder.write("costs.csv", "action,Barolo,Barbera,Grignolino\nsell,1,0,much\n");
-    assert_eq!(fails(&["--costs", "costs.csv"]), "costs.csv:2: `much` is not a cost");
+    folder.write("costs.csv", "true,sell,keep\nBarolo,1,much\n");
+    let message = fails(&["--costs", "costs.csv"]);
+    assert_eq!(message, "costs.csv:2: `much` is not a cost: costs are finite numbers of 0 or more");
+    // The rows are the actions, by what the header says or by their names.
+    for table in [
+        "action,Barbera,Barolo,Grignolino\nBarbera,0,9,1\nBarolo,1,0,1\nGrignolino,1,1,0\n",
+        ",Barbera,Barolo,Grignolino\nsell,0,9,1\nkeep,1,0,1\n",
+    ] {
+        folder.write("costs.csv", table);
+        let message = fails(&["--costs", "costs.csv"]);
+        assert!(message.starts_with("costs.csv: the rows of this table are the actions and its columns"), "{message}");
+    }
+    folder.write("costs.csv", ",Barbera,Barolo,Grignolino\nBarbera,0,9,1\nBarolo,1,0,1\nGrignolino,1,1,0\n");
+    let message = fails(&["--costs", "costs.csv"]);
+    assert!(message.starts_with("costs.csv: the table can be read in two ways: the 1 in row `Barolo`"), "{message}");
+    assert_eq!(fails(&["--costs", "Barolo>Barbera=-1"]), "costs: -1 is not a finite number of 0 or more");
+    assert_eq!(
+        fails(&["--costs", "Barolo>Barbera=1,Barolo>Barbera=2"]),
+        "--costs: the cost of `Barolo>Barbera` is given twice"
+    );
     folder.misused(&["predict", "wine.deciban", &wine(), "--prior", "Barolo"]);
     folder.misused(&["predict", "wine.deciban", &wine(), "--prior", "Barolo=much"]);
     folder.misused(&["predict", "wine.deciban"]);

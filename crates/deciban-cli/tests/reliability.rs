@@ -144,7 +144,7 @@ fn costs_of_classes_named_by_signs_can_be_written() {
     folder.ok(&["fit", "income.csv", "-t", "y", "--model", "gaussian", "-o", "m.deciban"]);
     let costs = |costs: &str| folder.ok(&["predict", "m.deciban", "income.csv", "--costs", costs]);
     assert_eq!(costs(">50K><=50K=10"), costs("\">50K\">\"<=50K\"=10"));
-    folder.write("costs.csv", "action,<=50K,>50K\n<=50K,0,10\n>50K,1,0\n");
+    folder.write("costs.csv", "true,<=50K,>50K\n<=50K,0,1\n>50K,10,0\n");
     assert_eq!(costs(">50K><=50K=10"), costs("costs.csv"));
 }
 

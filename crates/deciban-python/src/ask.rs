@@ -39,13 +39,13 @@ fn terms(model: &Model, application: &str) -> PyResult<Terms> {
     parsed(application)?.to_model(model.inner()).map_err(raise)
 }
 
-/// The prior, the costs (actions × classes) and the names of the actions.
+/// The prior, the costs (classes × actions) and the names of the actions.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn resolve(model: &Model, application: &str) -> PyResult<(Vec<f64>, Vec<Vec<f64>>, Vec<String>)> {
     let Terms { prior, costs, .. } = terms(model, application)?;
-    let row = |action: usize| (0..costs.classes()).map(|class| costs.cost(action, class)).collect();
-    let matrix = (0..costs.actions().len()).map(row).collect();
+    let row = |class: usize| (0..costs.actions().len()).map(|action| costs.cost(class, action)).collect();
+    let matrix = (0..costs.classes()).map(row).collect();
     Ok((prior.probabilities().to_vec(), matrix, costs.actions().to_vec()))
 }
 

@@ -49,10 +49,11 @@ pub fn decide<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let evidence = Array::new(evidence)?;
     let prior = prior_of(&prior, evidence.columns())?;
-    let costs = Costs::new((0..costs.len()).map(|a| a.to_string()).collect(), costs).map_err(raise)?;
+    let actions = costs.first().map_or(0, Vec::len);
+    let costs = Costs::new((0..actions).map(|a| a.to_string()).collect(), costs).map_err(raise)?;
     if costs.classes() != evidence.columns() {
         return Err(PyValueError::new_err(format!(
-            "costs: {} columns for {} classes",
+            "costs: {} rows for {} classes",
             costs.classes(),
             evidence.columns()
         )));

@@ -108,8 +108,18 @@ def test_prior_and_costs():
     assert_array_equal(model.predict(X, prior="uniform"), model.classes_[evidence.argmax(axis=1)])
     assert_array_equal(model.decide(X), model.predict(X))
     matrix = RNG.random((3, 3))
-    risks = np.exp(expected) @ matrix.T
+    risks = np.exp(expected) @ matrix  # A row for each true class.
     assert_array_equal(model.decide(X, costs=matrix), model.classes_[risks.argmin(axis=1)])
+    frame = pd.DataFrame(matrix[[2, 0, 1]], index=model.classes_[[2, 0, 1]], columns=["sell", "keep", "no"])
+    assert_array_equal(model.decide(X, costs=frame), np.array(["sell", "keep", "no"], dtype=object)[risks.argmin(axis=1)])
+    with pytest.raises(ValueError, match="the rows of this table are the actions and its columns the true classes"):
+        model.decide(X, costs=frame.T)
+    numbers, cost = deciban.decide.decide(evidence, [0.25, 0.5, 0.25], matrix)
+    assert_array_equal(numbers, risks.argmin(axis=1))
+    assert_allclose(cost, risks.min(axis=1), rtol=1e-9)
+    for negative in (-matrix, {("no", "yes"): -1}, "no>yes=-1"):
+        with pytest.raises(ValueError, match="is not a finite number of 0 or more"):
+            model.decide(X, costs=negative)
     rejected = model.decide(X, reject=0.2) == "reject"
     assert_array_equal(rejected, 1 - np.exp(expected).max(axis=1) > 0.2)
     assert_array_equal(model.decide(X, costs="no>yes=5"), model.decide(X, costs={("no", "yes"): 5}))

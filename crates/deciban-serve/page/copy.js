@@ -16,7 +16,7 @@ export function application(state, data) {
   const found = {};
   const round = (p) => Number(p.toPrecision(8));
   if (state.prior.some((p, k) => Math.abs(p - data.prior[k]) > 1e-9)) found.prior = Object.fromEntries(data.classes.map((name, k) => [name, round(state.prior[k])]));
-  const costs = data.classes.flatMap((truth, k) => data.classes.map((decided, a) => [`${truth}>${decided}`, state.costs[a][k], a === k ? 0 : 1]));
+  const costs = data.classes.flatMap((truth, k) => data.classes.map((decided, a) => [`${truth}>${decided}`, state.costs[k][a], a === k ? 0 : 1]));
   const special = costs.filter(([, cost, usual]) => cost !== usual);
   if (special.length) found.costs = Object.fromEntries(special.map(([pair, cost]) => [pair, cost]));
   if (state.reject !== null) found.reject = state.reject;

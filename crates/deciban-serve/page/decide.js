@@ -16,7 +16,7 @@ export function logPosterior(evidence, prior) {
 /** ln p(x) = ln Σ πₖ p(x | k). */
 export const logDensity = (evidence, prior) => logSumExp(evidence.map((e, k) => e + Math.log(prior[k])));
 
-/** The expected cost of each action; 0·∞ is 0. */
+/** The expected cost of each action, of costs as `actionCosts` has them: a row for each action. 0·∞ is 0. */
 export const expectedCosts = (costs, posterior) =>
   costs.map((row) => row.reduce((sum, c, k) => (posterior[k] > 0 ? sum + c * posterior[k] : sum), 0));
 
@@ -30,8 +30,17 @@ export function best(costs, posterior) {
 /** 0 for the right class and 1 for every other. */
 export const zeroOne = (classes) => Array.from({ length: classes }, (_, a) => Array.from({ length: classes }, (_, k) => (a === k ? 0 : 1)));
 
-/** The costs of all actions: those of the classes, and a reject if there is one. */
-export const actionCosts = ({ costs, reject }) => (reject === null ? costs : [...costs, costs.map(() => reject)]);
+/** Whether a number is a cost. */
+export const isCost = (cost) => Number.isFinite(cost) && cost >= 0;
+
+/**
+ * The costs of all actions, a row for each: those of the classes, and a reject if there is one. The state has them as
+ * people see them, a row for each true class.
+ */
+export function actionCosts({ costs, reject }) {
+  const byAction = costs.map((_, a) => costs.map((row) => row[a]));
+  return reject === null ? byAction : [...byAction, costs.map(() => reject)];
+}
 
 /**
  * The ledger for class a over class b, or over all others where b is null: the prior odds and what each entry of an

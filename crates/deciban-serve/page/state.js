@@ -1,6 +1,6 @@
 // What the page shows, kept in the fragment of the address: it can be bookmarked and mailed, and no server sees it.
 
-import { zeroOne } from './decide.js';
+import { isCost, zeroOne } from './decide.js';
 import { dateText } from './score/cells.js';
 
 /** The state at the start: a typical row, the model's prior, 1 for every mistake. */
@@ -54,6 +54,11 @@ export function cellText(column, cell) {
   return String(cell);
 }
 
+/** Calls `visit` with the name in an address of each cost, as in `cost.ill>well`, its true class and its decision. */
+function eachCost({ classes }, visit) {
+  classes.forEach((truth, k) => classes.forEach((decided, a) => visit(`cost.${truth}>${decided}`, k, a)));
+}
+
 /** The state as the fragment of an address: only what differs from the start. */
 export function toFragment(state, data) {
   const [start, parts] = [initial(data), new URLSearchParams()];
@@ -61,7 +66,9 @@ export function toFragment(state, data) {
     if (cell !== start.row[j]) parts.append(`x.${data.columns[j].name}`, cell);
   });
   if (String(state.prior) !== String(start.prior)) parts.set('prior', state.prior.map((p) => Number(p.toPrecision(8))).join());
-  if (String(state.costs) !== String(start.costs)) parts.set('costs', state.costs.map((row) => row.join()).join(';'));
+  eachCost(data, (name, truth, decided) => {
+    if (state.costs[truth][decided] !== start.costs[truth][decided]) parts.append(name, state.costs[truth][decided]);
+  });
   if (state.reject !== null) parts.set('reject', state.reject);
   if (state.of !== null) parts.set('of', data.classes[state.of]);
   if (state.over !== null) parts.set('over', state.over === -1 ? '' : data.classes[state.over]);
@@ -82,8 +89,10 @@ export function fromFragment(fragment, data) {
     const total = prior.reduce((a, b) => a + b, 0);
     if (total > 0) state.prior = prior.map((p) => p / total);
   }
-  const costs = (parts.get('costs') ?? '').split(';').map(numbers);
-  if (costs.length === data.classes.length && costs.every((row) => isList(row, () => true))) state.costs = costs;
+  eachCost(data, (name, truth, decided) => {
+    const cost = parts.get(name);
+    if (cost !== null && cost !== '' && isCost(Number(cost))) state.costs[truth][decided] = Number(cost);
+  });
   const reject = parts.get('reject');
   if (reject !== null && reject !== '' && Number(reject) >= 0 && Number.isFinite(Number(reject))) state.reject = Number(reject);
   const place = (name) => (data.classes.includes(name) ? data.classes.indexOf(name) : null);

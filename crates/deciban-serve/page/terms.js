@@ -1,7 +1,7 @@
 // The prior as sliders and the costs as a table: what a person plugs in after the evidence is known.
 
 import { el, id, mark, put } from './dom.js';
-import { zeroOne } from './decide.js';
+import { isCost, zeroOne } from './decide.js';
 
 /** Sliders move in decibans of the odds of a class, from 1 in a million to all but one. */
 const REACH = 60;
@@ -106,12 +106,13 @@ export class CostControls {
   cell(truth, decided, label, change) {
     const input = el('input', {
       type: 'number',
+      min: 0,
       step: 'any',
       'aria-label': label,
       oninput: (e) => {
-        if (e.target.value === '' || !Number.isFinite(Number(e.target.value))) return;
+        if (e.target.value === '' || !isCost(Number(e.target.value))) return;
         const costs = this.costs.map((row) => row.slice());
-        costs[decided][truth] = Number(e.target.value);
+        costs[truth][decided] = Number(e.target.value);
         change({ costs });
       },
     });
@@ -122,7 +123,7 @@ export class CostControls {
   update({ costs, reject }) {
     this.costs = costs;
     for (const { input, truth, decided } of this.cells) {
-      const text = String(costs[decided][truth]);
+      const text = String(costs[truth][decided]);
       if (document.activeElement !== input) input.value = text;
     }
     this.check.checked = reject !== null;

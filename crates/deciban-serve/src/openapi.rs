@@ -72,6 +72,8 @@ fn document(models: &[String]) -> Value {
         query("density", "boolean", "add log p(x) and its rank"),
         query("explain", "string", "add a ledger: true, a class, or two classes as A,B"),
     ]);
+    let costs = json!({ "description": "TRUE>DECIDED=COST,...; {\"TRUE>DECIDED\": COST, ...}; a list of {true, decided, cost}; or \
+        {true, decided, costs}: the names and the numbers of a table with a row for each true class and a column for each action" });
     let table = json!({ "type": "string" });
     let rows = json!({
         "application/json": { "schema": { "$ref": "#/components/schemas/Rows" } },
@@ -139,7 +141,7 @@ fn document(models: &[String]) -> Value {
             "schemas": {
                 "Row": row,
                 "Rows": { "oneOf": [either.clone(), { "type": "object", "required": ["rows"], "additionalProperties": false,
-                    "properties": { "rows": either, "prior": {}, "costs": {}, "reject": { "type": ["number", "null"] },
+                    "properties": { "rows": either, "prior": {}, "costs": costs, "reject": { "type": ["number", "null"] },
                         "none_of_these": { "type": ["number", "null"] }, "evidence": { "type": "boolean" },
                         "density": { "type": "boolean" }, "explain": {} } }] },
                 "Prediction": { "type": "object", "required": ["decision", "posterior"], "properties": {
@@ -157,7 +159,7 @@ fn document(models: &[String]) -> Value {
                     "x": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
                     "y": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
                     "steps": { "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 },
-                    "prior": {}, "costs": {}, "reject": { "type": "number" } } },
+                    "prior": {}, "costs": costs, "reject": { "type": "number" } } },
                 "Inference": { "type": "object", "required": ["inputs"], "properties": {
                     "id": { "type": "string" },
                     "inputs": { "type": "array", "items": { "type": "object", "required": ["name", "shape", "datatype", "data"],

@@ -10,6 +10,7 @@
 //! - *None of these* is the answer for rows that are unlike what the model knows: less usual than all but a share P of
 //!   the rows that it would make itself. It costs what a reject costs, or 1, unless a matrix of costs has such an action.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use deciban::data::Schema;
@@ -20,6 +21,8 @@ use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::cost_table::CostTable;
 
 /// What a user plugs in after scoring.
 ///
@@ -32,7 +35,7 @@ use serde_json::{Map, Value, json};
 /// assert_eq!(application.reject, Some(0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Application {
     /// How common the classes are.
@@ -63,8 +66,8 @@ pub enum PriorChoice {
 }
 
 /// What decisions cost.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Value", try_from = "Value")]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
 pub enum CostChoice {
     /// Every mistake costs 1.
     #[default]
@@ -73,15 +76,8 @@ pub enum CostChoice {
     Text(String),
     /// Single costs: true class, decided class, cost.
     Pairs(Vec<(String, String, f64)>),
-    /// A row for each action and a column for each of `classes`.
-    Matrix {
-        /// The actions, which need not be classes.
-        actions: Vec<String>,
-        /// The classes, in the order of the columns.
-        classes: Vec<String>,
-        /// The cost of each action where each class is true.
-        costs: Vec<Vec<f64>>,
-    },
+    /// A row for each true class and a column for each action.
+    Table(CostTable),
 }
 
 /// An application to the classes of a model: what decisions are made with.
@@ -223,50 +219,34 @@ impl TryFrom<Value> for PriorChoice {
 }
 
 impl CostChoice {
-    /// From a file with a header `action,CLASS,...` and a row for each action, if `text` is one; otherwise the
-    /// costs are in the text itself.
+    /// From a file with a header `true,ACTION,...` and a row for each true class, if `text` is one; otherwise the costs
+    /// are in the text itself.
     pub fn from_file_or_text(text: &str) -> Result<Self> {
         match Path::new(text).is_file() {
-            true => read_matrix(text),
+            true => CostTable::read(text).map(CostChoice::Table),
             false => Ok(CostChoice::Text(text.into())),
         }
     }
 
     /// The costs of deciding for each class.
     fn resolve(&self, schema: &Schema) -> Result<Costs> {
-        let mut costs = Costs::zero_one(schema.classes());
-        match self {
-            CostChoice::ZeroOne => {}
+        let cells: Vec<(usize, usize, f64)> = match self {
+            CostChoice::ZeroOne => Vec::new(),
             CostChoice::Pairs(pairs) => {
-                for (truth, decided, cost) in pairs {
-                    let truth = find_class(schema, truth, "costs")?;
-                    costs.set(find_class(schema, decided, "costs")?, truth, *cost)?;
-                }
+                let find = |name: &str| find_class(schema, name, "costs");
+                let cell = |(truth, decided, cost): &(String, String, f64)| Ok((find(truth)?, find(decided)?, *cost));
+                pairs.iter().map(cell).collect::<Result<_>>()?
             }
-            CostChoice::Text(text) => {
-                for part in parts(text) {
-                    let (truth, decided, cost) = cost_of(&part, schema)?;
-                    costs.set(decided, truth, cost)?;
-                }
+            CostChoice::Text(text) => parts(text).iter().map(|part| cost_of(part, schema)).collect::<Result<_>>()?,
+            CostChoice::Table(table) => return table.resolve(schema),
+        };
+        let (mut costs, mut given) = (Costs::zero_one(schema.classes()), HashSet::new());
+        for (truth, decided, cost) in cells {
+            if !given.insert((truth, decided)) {
+                let [truth, decided] = [truth, decided].map(|class| &schema.classes()[class]);
+                return Err(Error::parameter("costs", format!("the cost of `{truth}>{decided}` is given twice")));
             }
-            CostChoice::Matrix { actions, classes, costs: rows } => {
-                let places: Vec<usize> =
-                    classes.iter().map(|name| find_class(schema, name, "costs")).collect::<Result<_>>()?;
-                let known = schema.classes().len();
-                if (0..known).any(|c| places.iter().filter(|&&p| p == c).count() != 1) {
-                    let (has, known) = (classes.join(", "), schema.classes().join(", "));
-                    return Err(Error::Costs(format!(
-                        "there must be a column for each of {known}, and there are {has}"
-                    )));
-                }
-                let ordered = |row: &Vec<f64>| {
-                    Error::check_shape("costs of an action", known, row.len())?;
-                    let mut ordered = vec![0.0; known];
-                    places.iter().zip(row).for_each(|(&place, cost)| ordered[place] = *cost);
-                    Ok(ordered)
-                };
-                return Costs::new(actions.clone(), rows.iter().map(ordered).collect::<Result<_>>()?);
-            }
+            costs.set(truth, decided, cost)?;
         }
         Ok(costs)
     }
@@ -298,7 +278,7 @@ fn cost_of(part: &str, schema: &Schema) -> Result<(usize, usize, f64)> {
 }
 
 /// The parts between commas that are not in double quotes.
-fn parts(text: &str) -> Vec<String> {
+pub(crate) fn parts(text: &str) -> Vec<String> {
     let (mut parts, mut quoted) = (vec![String::new()], false);
     for c in text.chars() {
         quoted ^= c == '"';
@@ -312,50 +292,9 @@ fn parts(text: &str) -> Vec<String> {
 }
 
 /// A name without blanks and double quotes around it.
-fn unquoted(name: &str) -> String {
+pub(crate) fn unquoted(name: &str) -> String {
     let name = name.trim();
     name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(name).to_string()
-}
-
-/// A header `action,CLASS,...` and a row per action.
-fn read_matrix(path: &str) -> Result<CostChoice> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-    let wrong = |line: usize, message: String| Error::Input {
-        file: path.into(),
-        line: Some(line as u64 + 1),
-        column: None,
-        message,
-    };
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let (_, header) = lines.next().ok_or_else(|| wrong(0, "the file is empty".into()))?;
-    let classes: Vec<String> = parts(header).iter().skip(1).map(|name| unquoted(name)).collect();
-    let (mut actions, mut costs) = (Vec::new(), Vec::new());
-    for (n, line) in lines {
-        let fields: Vec<String> = parts(line).iter().map(|field| unquoted(field)).collect();
-        if fields.len() != classes.len() + 1 {
-            return Err(wrong(n, format!("{} fields, not {}", fields.len(), classes.len() + 1)));
-        }
-        let cost = |field: &String| field.parse().map_err(|_| wrong(n, format!("`{field}` is not a cost")));
-        costs.push(fields[1..].iter().map(cost).collect::<Result<Vec<f64>>>()?);
-        actions.push(fields[0].clone());
-    }
-    Ok(CostChoice::Matrix { actions, classes, costs })
-}
-
-impl From<CostChoice> for Value {
-    fn from(choice: CostChoice) -> Value {
-        match choice {
-            CostChoice::ZeroOne => Value::Null,
-            CostChoice::Text(text) => json!(text),
-            CostChoice::Pairs(pairs) => {
-                let pair = |(truth, decided, cost)| json!({ "true": truth, "decided": decided, "cost": cost });
-                pairs.into_iter().map(pair).collect()
-            }
-            CostChoice::Matrix { actions, classes, costs } => {
-                json!({ "actions": actions, "classes": classes, "costs": costs })
-            }
-        }
-    }
 }
 
 impl TryFrom<Value> for CostChoice {
@@ -367,13 +306,6 @@ impl TryFrom<Value> for CostChoice {
             decided: String,
             cost: f64,
         }
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Matrix {
-            actions: Vec<String>,
-            classes: Vec<String>,
-            costs: Vec<Vec<f64>>,
-        }
         let wrong = |e: serde_json::Error| Error::Costs(e.to_string());
         match value {
             Value::Null => Ok(CostChoice::ZeroOne),
@@ -382,12 +314,12 @@ impl TryFrom<Value> for CostChoice {
                 let pairs: Vec<Pair> = serde_json::from_value(value).map_err(wrong)?;
                 Ok(CostChoice::Pairs(pairs.into_iter().map(|p| (p.r#true, p.decided, p.cost)).collect()))
             }
-            Value::Object(ref map) if map.contains_key("actions") => {
-                let Matrix { actions, classes, costs } = serde_json::from_value(value).map_err(wrong)?;
-                Ok(CostChoice::Matrix { actions, classes, costs })
+            // Names of classes in a pair are joined by `>`, so these are none of them.
+            Value::Object(ref map) if ["true", "decided", "costs"].iter().any(|key| map.contains_key(*key)) => {
+                CostTable::of_json(value).map(CostChoice::Table)
             }
             Value::Object(map) => named_costs(&map),
-            _ => Err(Error::Costs("give costs by TRUE>DECIDED, a list of them, or a matrix".into())),
+            _ => Err(Error::Costs("give costs by TRUE>DECIDED, a list of them, or a table".into())),
         }
     }
 }
@@ -440,10 +372,10 @@ mod tests {
         for text in [">50K><=50K=10", "\">50K\">\"<=50K\"=10", " >50K > <=50K = 10"] {
             let costs = costs(text, &classes).unwrap();
             // Decided <=50K where >50K is true.
-            assert_eq!((costs.cost(0, 1), costs.cost(1, 0)), (10.0, 1.0), "{text}");
+            assert_eq!((costs.cost(1, 0), costs.cost(0, 1)), (10.0, 1.0), "{text}");
         }
         assert!(costs(">=50K><=50K=1", &classes).unwrap_err().to_string().contains("there is no class"));
-        assert_eq!(costs("\"a,b\">c=3", &["a,b", "c"]).unwrap().cost(1, 0), 3.0);
+        assert_eq!(costs("\"a,b\">c=3", &["a,b", "c"]).unwrap().cost(0, 1), 3.0);
     }
 
     #[test]
@@ -457,12 +389,36 @@ mod tests {
             none_of_these: Some(0.01),
         };
         assert_eq!(told, text);
-        let again: Application = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
-        assert_eq!(again, told);
         assert!(serde_json::from_str::<Application>(r#"{"priors": "uniform"}"#).is_err());
         let list: Application =
             serde_json::from_str(r#"{"costs": [{"true": "a", "decided": "b", "cost": 7}]}"#).unwrap();
-        assert_eq!(list.costs(&schema(&["a", "b"])).unwrap().cost(1, 0), 7.0);
+        assert_eq!(list.costs(&schema(&["a", "b"])).unwrap().cost(0, 1), 7.0);
+    }
+
+    #[test]
+    fn a_table_in_json_has_a_row_for_each_true_class() {
+        let of = |json: &str| {
+            let application: Result<Application, _> = serde_json::from_str(json);
+            let costs = application.map_err(|e| e.to_string())?.costs(&schema(&["ill", "well"]));
+            costs.map_err(|e| e.to_string())
+        };
+        let costs = of(r#"{"costs": {"true": ["well", "ill"], "decided": ["home", "treat", "ask"],
+                          "costs": [[0, 1, 2], [50, 3, 4]]}}"#)
+        .unwrap();
+        assert_eq!((costs.actions().len(), costs.cost(0, 0), costs.cost(1, 2)), (3, 50.0, 2.0));
+        let transposed =
+            r#"{"costs": {"true": ["home", "treat"], "decided": ["well", "ill"], "costs": [[0, 50], [1, 3]]}}"#;
+        assert!(of(transposed).unwrap_err().contains("exchange them"));
+        // What the rows are is not left open.
+        let open = r#"{"costs": {"actions": ["ill", "well"], "classes": ["ill", "well"], "costs": [[0, 50], [1, 0]]}}"#;
+        assert!(of(open).unwrap_err().contains("a row for each true class"));
+    }
+
+    #[test]
+    fn costs_are_given_once_and_are_not_negative() {
+        let classes = ["a", "b"];
+        assert_eq!(costs("a>b=1,a>b=2", &classes).unwrap_err().to_string(), "costs: the cost of `a>b` is given twice");
+        assert_eq!(costs("a>b=-5", &classes).unwrap_err().to_string(), "costs: -5 is not a finite number of 0 or more");
     }
 
     #[test]

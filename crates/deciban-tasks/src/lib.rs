@@ -9,6 +9,7 @@ mod application;
 mod card;
 mod change;
 pub mod comparison;
+mod cost_table;
 pub mod crossed;
 pub mod describe;
 mod evaluation;
@@ -38,6 +39,7 @@ pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
 pub use card::{Card, ColumnCard};
 pub use change::{Change, Changed};
+pub use cost_table::CostTable;
 pub use evaluation::{
     Evaluated, Evaluating, Target, evaluate, evaluate_part, evaluate_parts, evaluate_scores, merge_parts, unseen,
 };

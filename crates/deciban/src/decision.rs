@@ -1,12 +1,13 @@
-//! [`Costs`] and decisions: the action a with the least expected cost Σₖ C[a][k] p(k|x).
+//! [`Costs`] and decisions: the action a with the least expected cost Σₖ C[k][a] p(k|x). Rows are the true classes and
+//! columns the actions, as in a table of confusions.
 //!
-//! An action need not be a class: *reject* is one more row of the matrix. *None of these* is another, which no
+//! An action need not be a class: *reject* is one more column of the matrix. *None of these* is another, which no
 //! expected cost chooses: it is for rows that are too unusual for every class. For two classes and
 //! two actions the rule is a threshold on the log-likelihood ratio,
 //!
 //! decide 1 if LLR > −logit π̃,  π̃ = π₁C_miss / (π₁C_miss + π₀C_fa),
 //!
-//! where C_miss = C[0][1] − C[1][1], C_fa = C[1][0] − C[0][0], and π̃ is the effective prior.
+//! where C_miss = C[1][0] − C[1][1], C_fa = C[0][1] − C[0][0], and π̃ is the effective prior.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +18,10 @@ use crate::posterior::{Posterior, Prior};
 ///
 /// ```
 /// use deciban::decision::Costs;
-/// // Missing an illness costs 1000 times as much as a false alarm.
+/// // To send somebody home who is ill costs 1000 times as much as to treat somebody who is well.
 /// let costs = Costs::new(
 ///     vec!["send home".into(), "treat".into()],
-///     vec![vec![0.0, 1000.0], vec![1.0, 0.0]],
+///     vec![vec![0.0, 1.0], vec![1000.0, 0.0]], // well, ill
 /// )?;
 /// let (action, cost) = costs.best(&[0.99, 0.01]);
 /// assert_eq!((costs.actions()[action].as_str(), cost), ("treat", 0.99));
@@ -78,21 +79,29 @@ impl Row {
     }
 }
 
+/// Whether a number is a cost. A gain is a cost that is smaller than the others: add the same to all costs of its class.
+fn check(cost: f64) -> Result<()> {
+    match cost >= 0.0 && cost.is_finite() {
+        true => Ok(()),
+        false => Err(Error::Costs(format!("{cost} is not a finite number of 0 or more"))),
+    }
+}
+
 impl Costs {
-    /// `matrix[action][class]`, of finite numbers.
+    /// `matrix[class][action]`: a row for each true class and a column for each action, of finite numbers of 0 or more.
     pub fn new(actions: Vec<String>, matrix: Vec<Vec<f64>>) -> Result<Self> {
-        let classes = matrix.first().map_or(0, Vec::len);
-        if actions.len() != matrix.len() || classes == 0 || matrix.iter().any(|row| row.len() != classes) {
-            return Err(Error::Costs("give one row per action and one column per class".into()));
+        let classes = matrix.len();
+        if classes == 0 || actions.is_empty() || matrix.iter().any(|row| row.len() != actions.len()) {
+            return Err(Error::Costs("give a row for each true class and a column for each action".into()));
         }
-        if matrix.iter().flatten().any(|c| !c.is_finite()) {
-            return Err(Error::Costs("every cost must be a finite number".into()));
-        }
+        matrix.iter().flatten().try_for_each(|cost| check(*cost))?;
         let mut seen = std::collections::HashSet::new();
         if let Some(twice) = actions.iter().find(|a| !seen.insert(a.as_str())) {
             return Err(Error::Costs(format!("there are two actions named `{twice}`")));
         }
-        Ok(Costs { actions, classes, rows: matrix.into_iter().map(Row::new).collect(), none_of_these: None })
+        let of_action = |a: usize| Row::new(matrix.iter().map(|row| row[a]).collect());
+        let rows = (0..actions.len()).map(of_action).collect();
+        Ok(Costs { actions, classes, rows, none_of_these: None })
     }
 
     /// One action per class, 0 for the right one and 1 for every other.
@@ -106,9 +115,7 @@ impl Costs {
         if self.actions.iter().any(|action| action == "reject") {
             return Err(Error::Costs("there are two actions named `reject`".into()));
         }
-        if !cost.is_finite() {
-            return Err(Error::Costs("every cost must be a finite number".into()));
-        }
+        check(cost)?;
         self.actions.push("reject".into());
         self.rows.push(Row::new(vec![cost; self.classes]));
         Ok(self)
@@ -118,9 +125,7 @@ impl Costs {
     /// ([`decide_unless`](Posterior::decide_unless)). It costs the same whatever is true, unless there is an action of
     /// this name already. Whatever it costs, other rows never get it.
     pub fn with_none_of_these(mut self, cost: f64) -> Result<Self> {
-        if !cost.is_finite() {
-            return Err(Error::Costs("every cost must be a finite number".into()));
-        }
+        check(cost)?;
         let place = self.actions.iter().position(|action| action == NONE_OF_THESE);
         if place.is_none() {
             self.actions.push(NONE_OF_THESE.into());
@@ -138,12 +143,10 @@ impl Costs {
         self.none_of_these
     }
 
-    /// Sets the cost of an action when a class is true.
-    pub fn set(&mut self, action: usize, class: usize, cost: f64) -> Result<()> {
-        if !cost.is_finite() {
-            return Err(Error::Costs("every cost must be a finite number".into()));
-        }
-        let mut costs: Vec<f64> = (0..self.classes).map(|k| self.cost(action, k)).collect();
+    /// Sets the cost of an action where `class` is true.
+    pub fn set(&mut self, class: usize, action: usize, cost: f64) -> Result<()> {
+        check(cost)?;
+        let mut costs: Vec<f64> = (0..self.classes).map(|k| self.cost(k, action)).collect();
         costs[class] = cost;
         self.rows[action] = Row::new(costs);
         Ok(())
@@ -154,8 +157,8 @@ impl Costs {
         &self.actions
     }
 
-    /// The cost of an action when a class is true.
-    pub fn cost(&self, action: usize, class: usize) -> f64 {
+    /// The cost of an action where `class` is true.
+    pub fn cost(&self, class: usize, action: usize) -> f64 {
         self.rows[action].cost(class)
     }
 
@@ -204,7 +207,7 @@ impl Costs {
         let (actions, classes, rows, none_of_these): Parts = serde_json::from_value(parts).map_err(|_| wrong())?;
         let fits = |row: &Row| match row {
             Row::ZeroOne(own) => *own < classes,
-            Row::Each(costs) => costs.len() == classes && costs.iter().all(|c| c.is_finite()),
+            Row::Each(costs) => costs.len() == classes && costs.iter().all(|c| check(*c).is_ok()),
         };
         let has_place = none_of_these.is_none_or(|place| place < rows.len() && rows.len() > 1);
         match !rows.is_empty() && actions.len() == rows.len() && rows.iter().all(fits) && has_place {
@@ -217,7 +220,7 @@ impl Costs {
         if self.rows.len() != 2 || self.classes != 2 {
             return Err(Error::Costs("a threshold needs two classes and two actions".into()));
         }
-        let (miss, false_alarm) = (self.cost(0, 1) - self.cost(1, 1), self.cost(1, 0) - self.cost(0, 0));
+        let (miss, false_alarm) = (self.cost(1, 0) - self.cost(1, 1), self.cost(0, 1) - self.cost(0, 0));
         match miss > 0.0 && false_alarm > 0.0 {
             true => Ok((miss, false_alarm)),
             false => Err(Error::Costs("a threshold needs each action to be the cheaper one for its class".into())),
@@ -283,7 +286,28 @@ mod tests {
     use crate::evidence::Evidence;
 
     fn binary(miss: f64, false_alarm: f64) -> Costs {
-        Costs::new(vec!["0".into(), "1".into()], vec![vec![0.0, miss], vec![false_alarm, 0.0]]).unwrap()
+        Costs::new(vec!["0".into(), "1".into()], vec![vec![0.0, false_alarm], vec![miss, 0.0]]).unwrap()
+    }
+
+    #[test]
+    fn a_cost_is_a_finite_number_of_0_or_more() {
+        let names = vec!["0".to_string(), "1".to_string()];
+        for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+            let message = format!("costs: {wrong} is not a finite number of 0 or more");
+            let mut costs = Costs::zero_one(&names);
+            for refused in [
+                Costs::new(names.clone(), vec![vec![0.0, wrong], vec![1.0, 0.0]]).map(|_| ()),
+                costs.set(0, 1, wrong),
+                costs.clone().with_reject(wrong).map(|_| ()),
+                costs.with_none_of_these(wrong).map(|_| ()),
+            ] {
+                assert_eq!(refused.unwrap_err().to_string(), message);
+            }
+        }
+        // A row for each class: three classes and two actions, not the other way round.
+        assert!(Costs::new(names.clone(), vec![vec![0.0, 1.0, 2.0], vec![1.0, 0.0, 2.0]]).is_err());
+        let costs = Costs::new(names, vec![vec![0.0, 7.0], vec![1.0, 0.0], vec![2.0, 3.0]]).unwrap();
+        assert_eq!((costs.classes(), costs.cost(0, 1), costs.cost(2, 0)), (3, 7.0, 2.0));
     }
 
     #[test]
@@ -329,14 +353,19 @@ mod tests {
         let again = Costs::from_parts(serde_json::to_value(costs.parts()).unwrap()).unwrap();
         assert_eq!(costs, again);
         // A matrix may say what it costs.
-        let matrix = vec![vec![0.0, 5.0], vec![5.0, 0.0], vec![3.0, 2.0]];
+        let matrix = vec![vec![0.0, 5.0, 3.0], vec![5.0, 0.0, 2.0]];
         let own = Costs::new(vec!["a".into(), "b".into(), NONE_OF_THESE.into()], matrix)
             .unwrap()
             .with_none_of_these(1.0)
             .unwrap();
-        assert_eq!((own.actions().len(), own.cost(2, 0)), (3, 3.0));
+        assert_eq!((own.actions().len(), own.cost(0, 2)), (3, 3.0));
         assert!((posterior.decide_unless(&own, &[true])[0].risk - 2.475).abs() < 1e-3);
-        assert!(Costs::new(vec![NONE_OF_THESE.into()], vec![vec![0.0, 1.0]]).unwrap().with_none_of_these(1.0).is_err());
+        assert!(
+            Costs::new(vec![NONE_OF_THESE.into()], vec![vec![0.0], vec![1.0]])
+                .unwrap()
+                .with_none_of_these(1.0)
+                .is_err()
+        );
     }
 
     /// What zero-one actions cost is not looked up in a matrix: it is what a matrix would say.
@@ -347,16 +376,16 @@ mod tests {
         let matrix: Vec<Vec<f64>> = (0..3).map(dense).collect();
         assert_eq!(Costs::zero_one(&names), Costs::new(names.clone(), matrix).unwrap());
         let mut costs = Costs::zero_one(&names).with_reject(0.4).unwrap();
-        costs.set(2, 0, 5.0).unwrap();
+        costs.set(0, 2, 5.0).unwrap();
         for p in [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.0, 0.35, 0.65], [0.4, 0.4, 0.2], [0.25, 0.25, 0.5]] {
-            let decided = (0..3).map(|a| (0..3).map(|k| costs.cost(a, k) * p[k]).sum());
+            let decided = (0..3).map(|a| (0..3).map(|k| costs.cost(k, a) * p[k]).sum());
             let all: Vec<f64> = decided.chain([0.4]).collect();
             let least = (0..4).reduce(|a, b| if all[b] < all[a] { b } else { a }).unwrap();
             let (action, cost) = costs.best(&p);
             assert_eq!((action, costs.expected(&p)), (least, all.clone()), "{p:?}");
             assert!((cost - all[least]).abs() < 1e-16);
         }
-        costs.set(2, 0, 1.0).unwrap();
+        costs.set(0, 2, 1.0).unwrap();
         assert_eq!(costs, Costs::zero_one(&names).with_reject(0.4).unwrap());
         let again = Costs::from_parts(serde_json::to_value(costs.parts()).unwrap()).unwrap();
         assert_eq!(costs, again);

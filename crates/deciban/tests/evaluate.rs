@@ -231,7 +231,7 @@ mod expectation {
         let prior = Prior::uniform(2);
         // A miss costs 20: the threshold on the LLR 2x − 2 is −ln 20.
         let mut costs = Costs::zero_one(&names);
-        costs.set(0, 1, 20.0).unwrap();
+        costs.set(1, 0, 20.0).unwrap();
         let t = (2.0 - 20f64.ln()) / 2.0;
         let found = of(&model, &prior, &costs);
         let [false_alarm, miss] = [normal_cdf(-t), normal_cdf(t - 2.0)];

@@ -317,7 +317,7 @@ fn the_worth_of_a_level_is_the_sum_by_hand() {
         let prior = Prior::new(&[0.45, 0.55]).unwrap();
         let classes = model.schema().classes().to_vec();
         let mut costs = Costs::zero_one(&classes).with_reject(0.3).unwrap();
-        costs.set(0, 1, 2.0).unwrap();
+        costs.set(1, 0, 2.0).unwrap();
         let codes = [[MISSING], [MISSING], [0]];
         let found = next(&model, &one(&codes), 0, &prior, &costs, 0).unwrap();
         let posterior = |codes: [u32; 3]| {

@@ -512,7 +512,7 @@ fn costs_and_priors_are_those_asked_for() {
     let folds = Folds::stratified(&engine, 5, 0).unwrap();
     let prior = Prior::new(&[0.6, 0.3, 0.1]).unwrap();
     let mut costs = Costs::zero_one(&table.classes).with_reject(0.25).unwrap();
-    costs.set(1, 0, 5.0).unwrap();
+    costs.set(0, 1, 5.0).unwrap();
     let validation = CrossValidation::new(folds.clone()).prior(prior.clone()).costs(costs.clone());
     let sums = validation.run(&engine, candidates).unwrap().ranked()[0].sums.clone();
     let fold = folds.of(&table.batch()).unwrap();
@@ -522,7 +522,7 @@ fn costs_and_priors_are_those_asked_for() {
         let rows = table.filter(|i| fold[i] == held);
         let posterior = model.evidence(&rows.batch()).unwrap().posterior(&prior);
         for (i, decided) in posterior.decide(&costs).iter().enumerate() {
-            cost += costs.cost(decided.action.unwrap(), rows.labels[i] as usize);
+            cost += costs.cost(rows.labels[i] as usize, decided.action.unwrap());
             rejected += f64::from(u8::from(decided.action == Some(3)));
         }
     }

@@ -11,8 +11,8 @@ pub struct DecisionArgs {
     /// uniform, empirical (of the training data), or CLASS=P,...; classes not named share the rest
     #[arg(long)]
     prior: Option<PriorChoice>,
-    /// Costs: `A>B=10,...` (a true A taken for B costs 10; 1 by default), or a CSV file with a
-    /// row per action and a column per class
+    /// Costs: `A>B=10,...` (a true A taken for B costs 10; 1 by default), or a CSV file with a header `true,ACTION,...`
+    /// and a row per true class
     #[arg(long, value_name = "COSTS|FILE")]
     costs: Option<String>,
     /// Allow to decide for no class, at this cost

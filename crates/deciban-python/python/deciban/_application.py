@@ -45,9 +45,14 @@ def prior_of(prior):
 
 
 def costs_of(costs, classes: list):
-    """Costs by (true, decided), or a matrix with a row for each action; the actions are the classes."""
+    """Costs by (true, decided), or a matrix with a row for each true class. Its columns are the classes, too, unless it
+    is a data frame, whose margins have names.
+    """
     if costs is None or isinstance(costs, str):
         return costs
+    if hasattr(costs, "index") and hasattr(costs, "columns"):
+        rows, columns = ([level_name(label) for label in margin.tolist()] for margin in (costs.index, costs.columns))
+        return _table(rows, columns, costs.to_numpy(dtype=np.float64))
     pairs = items_of(costs)
     if pairs is not None:
         return [
@@ -57,4 +62,9 @@ def costs_of(costs, classes: list):
     names, matrix = [level_name(label) for label in classes], np.asarray(costs, dtype=np.float64)
     if matrix.shape != (len(names), len(names)):
         raise ValueError(f"costs: a row and a column for each of {len(names)} classes are needed, not {matrix.shape}")
-    return {"actions": names, "classes": names, "costs": [[finite(cost, "costs: the cost") for cost in row] for row in matrix]}
+    return _table(names, names, matrix)
+
+
+def _table(true: list, decided: list, matrix) -> dict:
+    costs = [[finite(cost, "costs: the cost") for cost in row] for row in matrix]
+    return {"true": true, "decided": decided, "costs": costs}

@@ -587,8 +587,9 @@ class Classifier(Estimator):
             The prior of this prediction; by default that of the constructor.
         costs : dict, array-like or str, optional
             A dictionary from (true, decided) to the cost of taking a row of the first class for one of the second;
-            pairs that are not named cost 1, and right decisions 0. Or a matrix with a row for each decision and a column
-            for each class, or a text such as "ill>well=50". By default every mistake costs 1.
+            pairs that are not named cost 1, and right decisions 0. Or a matrix with a row for each true class and a
+            column for each decision, both in the order of `classes_`; a data frame has their names, and its columns need
+            not be classes. Or a text such as "ill>well=50". By default every mistake costs 1.
         reject : float, optional
             The cost of not deciding, which gives "reject".
         none_of_these : float, optional
@@ -1209,7 +1210,7 @@ class Classifier(Estimator):
         return _application.application(self.classes_.tolist(), prior, costs, reject, none_of_these)
 
     def _terms(self, prior=None, costs=None, reject=None, none_of_these=None):
-        """The prior, the costs (actions × classes) and the names of the actions."""
+        """The prior, the costs (classes × actions) and the names of the actions."""
         return _core.resolve(self._fitted(), self._application(prior, costs, reject, none_of_these))
 
     def _ranks(self, X, prior):

@@ -24,11 +24,11 @@ def posterior(evidence, prior):
 def decide(evidence, prior, costs):
     """The number of the best action for each row (−1 where no class is possible), and its expected cost.
 
-    `costs[action][class]`; an action need not be a class.
+    `costs[class][action]`: a row for each true class; an action need not be a class.
 
     >>> import numpy as np
     >>> from deciban.decide import decide
-    >>> actions, risks = decide([[np.log(99.0), 0.0]], [0.5, 0.5], [[0, 1000], [1, 0]])
+    >>> actions, risks = decide([[np.log(99.0), 0.0]], [0.5, 0.5], [[0, 1], [1000, 0]])
     >>> actions, risks
     (array([1]), array([0.99]))
     """

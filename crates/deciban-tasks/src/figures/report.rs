@@ -150,7 +150,7 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// What each action costs when each class is true, unless every mistake costs 1.
+/// What each action costs where each class is true, unless every mistake costs 1: a row for each true class.
 fn costs(used: &Use<'_>) -> String {
     let classes = used.model.schema().classes();
     if *used.costs == Costs::zero_one(classes) {
@@ -160,11 +160,11 @@ fn costs(used: &Use<'_>) -> String {
         let cells = cells.iter().map(|c| format!("<{tag}>{}</{tag}>", escaped(c)));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
-    let header = ["cost if true is".to_string()].into_iter().chain(classes.iter().cloned());
+    let header = ["true \\ decided, at a cost".to_string()].into_iter().chain(used.costs.actions().iter().cloned());
     let mut text = format!("<div class=\"scroll\"><table>\n{}", cells(header.collect(), "th"));
-    for (a, action) in used.costs.actions().iter().enumerate() {
-        let row = (0..classes.len()).map(|c| number(used.costs.cost(a, c), 4));
-        text += &cells([action.clone()].into_iter().chain(row).collect(), "td");
+    for (c, class) in classes.iter().enumerate() {
+        let row = (0..used.costs.actions().len()).map(|a| number(used.costs.cost(c, a), 4));
+        text += &cells([class.clone()].into_iter().chain(row).collect(), "td");
     }
     text + "</table></div>\n"
 }

@@ -77,7 +77,7 @@ impl Judged {
         Judged {
             class: class as u32,
             action: action as u32,
-            cost: costs.cost(action, class),
+            cost: costs.cost(class, action),
             log_loss: -log_p[class],
             square: log_p.iter().enumerate().map(square).sum(),
             confidence: log_p[best].exp(),

@@ -82,7 +82,7 @@ impl Application {
             return Err(Error::Costs("an application has two classes and two actions".into()));
         }
         let other = 1 - target;
-        let extra = |class: usize| costs.cost(1 - class, class) - costs.cost(class, class);
+        let extra = |class: usize| costs.cost(class, 1 - class) - costs.cost(class, class);
         Application::new(prior.probabilities()[target], extra(target), extra(other))
     }
 
@@ -205,7 +205,7 @@ mod tests {
         for p in [0.001, 0.01, 0.1, 0.25, 0.5, 0.6, 0.9, 0.999] {
             for (miss, fa) in [(1.0, 1.0), (1000.0, 1.0), (1.0, 7.0), (0.5, 0.25)] {
                 let prior = Prior::new(&[1.0 - p, p]).unwrap();
-                let costs = Costs::new(names.to_vec(), vec![vec![0.0, miss], vec![fa, 0.0]]).unwrap();
+                let costs = Costs::new(names.to_vec(), vec![vec![0.0, fa], vec![miss, 0.0]]).unwrap();
                 let application = Application::of(&prior, &costs, 1).unwrap();
                 let effective = application.effective_prior();
                 assert!((application.threshold() + (effective / (1.0 - effective)).ln()).abs() < 1e-9);

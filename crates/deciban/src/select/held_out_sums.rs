@@ -225,7 +225,7 @@ impl Judge {
         sums.squares[2] += weight * weight * loss * loss;
         let squares: f64 = joint.iter().map(|p| p * p).sum();
         sums.brier += weight * (squares - 2.0 * joint[place] + 1.0);
-        sums.cost += weight * self.costs.cost(action, truth);
+        sums.cost += weight * self.costs.cost(truth, action);
         Verdict { loss, wrong }
     }
 }

@@ -44,7 +44,7 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
         weights[malignant] = prior;
         let prior = Prior::new(&weights)?;
         let mut costs = Costs::zero_one(&classes);
-        costs.set(benign, malignant, miss)?;
+        costs.set(malignant, benign, miss)?;
         let mut e = Evaluation::new(&classes, &costs);
         e.observe(&evidence.posterior(&prior), &test.classes, None, &costs)?;
         let confusion = e.confusion();
@@ -74,7 +74,7 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
     let mut table = Table::new(["a miss costs", "a false alarm", "benign", "malignant", "decision"]);
     for miss in [1.0, 10.0, 1000.0] {
         let mut costs = Costs::zero_one(&classes);
-        costs.set(benign, malignant, miss)?;
+        costs.set(malignant, benign, miss)?;
         let expected = costs.expected(&posterior);
         let decision = costs.actions()[costs.best(&posterior).0].clone();
         let risks = [benign, malignant].map(|action| number(expected[action], 4));
@@ -88,7 +88,7 @@ pub fn run(_: Option<PathBuf>) -> Result<()> {
 fn cost_per_patient(confusion: &[&[f64]], prior: &Prior, costs: &Costs) -> f64 {
     let of_class = |(class, row): (usize, &&[f64])| {
         let rows: f64 = row.iter().sum();
-        let cost: f64 = row.iter().enumerate().map(|(action, n)| n * costs.cost(action, class)).sum();
+        let cost: f64 = row.iter().enumerate().map(|(action, n)| n * costs.cost(class, action)).sum();
         prior.probabilities()[class] * cost / rows
     };
     confusion.iter().enumerate().map(of_class).sum()
