@@ -140,6 +140,31 @@ fn ledgers_of_a_fused_model_add_up() {
     }
 }
 
+/// Models as `fit` makes them by default are fused and calibrated: their members are fused.
+#[test]
+fn a_fused_model_is_opened_into_its_members() {
+    let folder = tumours();
+    let fit = ["fit", "train.csv", "-t", "diagnosis", "--model", "fused", "--models", "gaussian,logistic", "--effort"];
+    folder.ok(&[&fit[..], &["quick", "--prior", "uniform", "-o", "found.deciban"]].concat());
+    let inside = folder.json(&["inspect", "found.deciban", "--json"]);
+    let inside = inside["members"].as_array().unwrap().len();
+    assert!(inside > 1);
+    let models = ["found.deciban", "naive.deciban"];
+    let report = fuse(&folder, &models);
+    let members = report["members"].as_array().unwrap();
+    assert_eq!(members.len(), inside + 1);
+    let name = |i: usize| members[i]["name"].as_str().unwrap();
+    assert!(name(0).starts_with("found.deciban: ") && name(inside) == "naive.deciban", "{report}");
+    // Each member alone does as well as the file of a model of its kind would: the rows are scored by the member.
+    assert!(weights(&report).iter().sum::<f64>() > 0.5, "{report}");
+    // The prior is that of the first file, and a fusion of a fusion is one, too.
+    let shown = folder.json(&["inspect", "fused.deciban", "--json"]);
+    assert_eq!(shown["prior"], serde_json::json!([0.5, 0.5]));
+    let again = ["fuse", "fused.deciban", "logistic.deciban", "--rows", "held-out.csv", "-o", "again.deciban"];
+    folder.ok(&again);
+    folder.ok(&["explain", "again.deciban", "test.csv", "--row", "1"]);
+}
+
 #[test]
 fn what_cannot_be_fused_is_said() {
     let folder = tumours();
@@ -165,11 +190,16 @@ fn what_cannot_be_fused_is_said() {
         fails(&["naive.deciban", "two.deciban"]),
         "only naive.deciban has the column `mean_texture`: only models of the same columns can be fused"
     );
-    // A fused model is not a member of another.
-    fuse(&folder, &["naive.deciban", "logistic.deciban"]);
+    // Levels that came in another order have other codes.
+    for (name, rows) in [("red", "red,a\nred,b\nblue,a\nblue,b\n"), ("blue", "blue,a\nblue,b\nred,a\nred,b\n")] {
+        folder.write("colours.csv", format!("fur,t\n{rows}"));
+        let model = format!("{name}.deciban");
+        folder.ok(&["fit", "colours.csv", "-t", "t", "--model", "naive-bayes", "-o", &model]);
+    }
     assert_eq!(
-        fails(&["naive.deciban", "fused.deciban"]),
-        "fused.deciban is a fused model already: fuse the models that it was made of"
+        fails(&["red.deciban", "blue.deciban"]),
+        "column `fur`: level 1 is `red` to red.deciban and `blue` to blue.deciban: only models that have met the levels \
+         in the same order can be fused, such as models of the same rows"
     );
     // Rows without a label, without any row of a class, and too many.
     let with =

@@ -110,9 +110,8 @@ impl Plan {
             });
         }
         for (name, kind) in &options.kinds {
-            let option = option_of(*kind);
             if sample.position(name).is_none() {
-                return Err(unknown(option, name, sample));
+                return Err(unknown(kind.name(), name, sample));
             }
         }
         if let Some(name) = options.columns.iter().flatten().find(|name| taken.contains(&name.as_str())) {
@@ -145,7 +144,7 @@ impl Plan {
                 (_, Guess::Unsupported(what)) => return Err(sample.unsupported(name, what)),
             };
             let why = match given {
-                Some(kind) => format!(": §{} made this column a number column", option_of(kind)),
+                Some(kind) => format!(": §{} made this column a number column", kind.name()),
                 None if sample.typed => String::new(),
                 None => format!(
                     ": the first {} rows made this column a number column; give §category='{name}' if it is one",
@@ -327,16 +326,6 @@ fn taken(options: &Options) -> Vec<&str> {
         Target::None | Target::Labels(_) => &[],
     };
     target.iter().chain(&options.weight).chain(&options.fold).map(String::as_str).collect()
-}
-
-fn option_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Number => "number",
-        Kind::Category => "category",
-        Kind::Flag => "flag",
-        Kind::Count => "count",
-        Kind::Text => "text",
-    }
 }
 
 /// The schema's columns in the sample: by name, or by place where columns have no names and the

@@ -3,7 +3,8 @@
 //! The weights αₘ ≥ 0 of the members and an offset for each class are learned from the evidence of these rows
 //! ([`Fusion`]). As in a search, the evidence of a member is bounded with ε = 0.01/n before it is weighed, members of
 //! next to no weight are dropped, and the fused model is judged by cross-validation: the weights for each fold come from
-//! the other folds. Each member is also judged with a weight and offsets of its own, learned in the same way, so that
+//! the other folds. A model that is fused itself, as `fit` makes them, is opened: its members take part one by one, and
+//! its own weights, offsets and calibration are replaced by what the rows say. Each member is also judged with a weight and offsets of its own, learned in the same way, so that
 //! what fusing gains is told apart from what recalibration gains.
 
 use deciban::calibrate::{Affine, Calibration, HeldScores, count_cells};
@@ -45,8 +46,10 @@ impl Default for Fusing {
 /// Models that can be fused: they have the same target, classes and columns.
 #[derive(Clone, Debug)]
 pub struct Fusible {
-    /// All of them with the weight 1.
+    /// All members with the weight 1.
     fused: FusedModel,
+    /// The name, and the prior, of each model that was given.
+    given: Vec<(String, Prior)>,
 }
 
 /// A member of a fused model.
@@ -67,7 +70,7 @@ pub struct Weighed {
 pub struct Fused {
     /// The fused model.
     pub model: Model,
-    /// The models that were given, in their order.
+    /// The models that were given, in their order; instead of one that is fused itself, its members.
     pub members: Vec<Weighed>,
     /// The offset of each class, in nats.
     pub offsets: Vec<f64>,
@@ -90,16 +93,13 @@ impl Fusible {
             return Err(Error::Usage("a fusion needs at least two models".into()));
         };
         for (other, model) in &models {
-            if matches!(model.plain(), Model::Fused(_)) {
-                let message = format!("{other} is a fused model already: fuse the models that it was made of");
-                return Err(Error::Schema(message));
-            }
             if let Some(difference) = difference((name, first.schema()), (other, model.schema())) {
                 return Err(Error::Schema(difference));
             }
         }
-        let member = |(name, model): (String, Model)| Member { name, weight: 1.0, model };
-        Ok(Fusible { fused: FusedModel::new(models.into_iter().map(member).collect())? })
+        let given = models.iter().map(|(name, model)| (name.clone(), model.prior().clone())).collect();
+        let fused = FusedModel::new(models.into_iter().flat_map(opened).collect())?;
+        Ok(Fusible { fused, given })
     }
 
     /// The columns and classes by which rows are read.
@@ -186,8 +186,9 @@ impl Fusible {
         let scores = HeldScores::new(&scored, &rows.cells, 0)?;
         let weighed = members.into_iter().zip(fusion.weights).filter(|(_, weight)| *weight > 0.0);
         let fused = FusedModel::new(weighed.map(|(member, weight)| Member { weight, ..member }).collect())?;
-        let first = &fused.members()[0];
-        let (name, known) = (first.name.clone(), first.model.about().clone());
+        let known = fused.members()[0].model.about().clone();
+        // There are at least two.
+        let (name, own) = &self.given[0];
         let map = Calibration::Affine(Affine { bound: 0.0, scale: 1.0, bias: fusion.offsets });
         let mut model = CalibratedModel::new(Model::Fused(fused), map)?
             .with_typical_cells(rows.typical_cells())?
@@ -195,16 +196,27 @@ impl Fusible {
         model.about_mut().set_profiles(known.profiles().to_vec())?;
         // The class shares of the same rows differ by rounding from one mixture to another.
         let is_other = |prior: &Prior| {
-            let mut pairs = prior.probabilities().iter().zip(known.prior().probabilities());
+            let mut pairs = prior.probabilities().iter().zip(own.probabilities());
             pairs.any(|(a, b)| (a - b).abs() > 1e-9)
         };
-        if self.fused.members().iter().any(|member| is_other(member.model.prior())) {
+        if self.given.iter().any(|(_, prior)| is_other(prior)) {
             remarks.push(Remark::note(format!(
                 "the models have different priors: the fused model uses that of {name}. §prior of other commands \
                  replaces it"
             )));
         }
-        Ok(Model::Calibrated(model.with_prior(known.prior().clone())?))
+        Ok(Model::Calibrated(model.with_prior(own.clone())?))
+    }
+}
+
+/// A model as a member; of a fused model, each of its members.
+fn opened((name, model): (String, Model)) -> Vec<Member> {
+    match model.plain() {
+        Model::Fused(fused) => {
+            let member = |own: &Member| Member { name: format!("{name}: {}", own.name), weight: 1.0, ..own.clone() };
+            fused.members().iter().map(member).collect()
+        }
+        _ => vec![Member { name, weight: 1.0, model }],
     }
 }
 
@@ -227,6 +239,24 @@ fn difference((a, first): (&str, &Schema), (b, other): (&str, &Schema)) -> Optio
     }
     if first.names() != other.names() {
         return Some(format!("{a} has the columns in another order than {b}: fit both with the same §columns"));
+    }
+    for (x, y) in first.columns().iter().zip(other.columns()) {
+        if x.kind != y.kind {
+            let (name, one, two) = (&x.name, x.kind.name(), y.kind.name());
+            return Some(format!(
+                "column `{name}` is a {one} to {a} and a {two} to {b}: fit both with the same option, such as \
+                 §{one}='{name}'"
+            ));
+        }
+        // Codes of levels and words are those of one model: the others must have begun alike.
+        if let Some(((i, one), two)) = x.levels.iter().enumerate().zip(&y.levels).find(|((_, one), two)| one != two) {
+            return Some(format!(
+                "column `{}`: level {} is `{one}` to {a} and `{two}` to {b}: only models that have met the levels in the \
+                 same order can be fused, such as models of the same rows",
+                x.name,
+                i + 1
+            ));
+        }
     }
     None
 }

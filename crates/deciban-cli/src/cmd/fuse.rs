@@ -21,8 +21,9 @@ use crate::progress::Progress;
 The evidence of the fused model is the sum of the members' evidence, each multiplied by a weight of at
 least 0, plus an offset for each class. Weights and offsets have the least log loss on the rows.
 
-The models need the same target, classes and columns, and may be calibrated. A model with next to no
-weight is left out. The rows must be new to all models: rows that a model was fitted on make it look
+The models need the same target, classes and columns, and may be calibrated. A model that is fused
+itself, as `fit` makes them by default, is opened: its members take part one by one. A model with next
+to no weight is left out. The rows must be new to all models: rows that a model was fitted on make it look
 better than it is, and give it too much weight. Where no rows can be held back,
 `deciban fit --model fused` learns members and weights by cross-validation.")]
 pub struct Fuse {

@@ -24,6 +24,19 @@ pub enum Kind {
     Text,
 }
 
+impl Kind {
+    /// What it is called, and the option that makes a column one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Number => "number",
+            Kind::Category => "category",
+            Kind::Flag => "flag",
+            Kind::Count => "count",
+            Kind::Text => "text",
+        }
+    }
+}
+
 /// A column's name, kind and, for categories, its levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
