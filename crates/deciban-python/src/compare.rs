@@ -115,7 +115,7 @@ impl Comparison {
         columns: Columns,
         how: How,
     ) -> PyResult<Self> {
-        let (request, options) = (request(how)?, stream::options(&table, columns)?);
+        let (request, options) = (request(how)?, stream::remote_options(&table, columns)?);
         let compared = remote::run(py, ask, |asker| {
             remote::with_rows(&first.open(options, &Arc::default())?, asker, |rows| compare(&request, rows))
         })?;

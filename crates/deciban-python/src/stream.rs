@@ -39,8 +39,14 @@ pub fn calibration(name: &str) -> PyResult<Method> {
     found.ok_or_else(|| PyValueError::new_err(format!("calibrate: there is no `{name}`, only {known}")))
 }
 
-/// How the stream is read: cells and texts as `table` reads them. Rows may lack a label.
-pub fn options(table: &Table, (target, kinds, weight): Columns) -> PyResult<Options> {
+/// How the stream is read: cells and texts as `table` reads them. Rows lack a label only if they count then.
+fn options(table: &Table, (target, kinds, weight): Columns, request: &Learning) -> PyResult<Options> {
+    let unlabelled = request.options.unlabelled_weight > 0.0;
+    Ok(Options { unlabelled, ..table.file_options(&target, kinds, weight, None)? })
+}
+
+/// How rows on other machines are read: those without a label are left out.
+pub fn remote_options(table: &Table, (target, kinds, weight): Columns) -> PyResult<Options> {
     Ok(Options { unlabelled: true, ..table.file_options(&target, kinds, weight, None)? })
 }
 
@@ -56,7 +62,8 @@ pub fn fit_rows(
     n_jobs: Option<isize>,
     report: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Model> {
-    let (request, options) = (request(what)?, options(&table, columns)?);
+    let request = request(what)?;
+    let options = options(&table, columns, &request)?;
     work::run_watched(py, n_jobs, report, |watch| {
         let mut files = rows.open(options, watch)?;
         Ok(learned(deciban_tasks::learn(&request, &mut files)?, &request))
@@ -76,7 +83,8 @@ pub fn collect_rows(
     n_jobs: Option<isize>,
     report: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Statistics, Vec<(bool, String)>)> {
-    let (request, options) = (request(what)?, options(&table, columns)?);
+    let request = request(what)?;
+    let options = options(&table, columns, &request)?;
     work::run_watched(py, n_jobs, report, |watch| {
         let (statistics, remarks) = request.statistics(&mut rows.open(options, watch)?)?;
         Ok((Statistics::new(statistics), told(remarks)))
@@ -189,7 +197,7 @@ pub fn fit_remote(
     columns: Columns,
     what: What,
 ) -> PyResult<Model> {
-    let (request, options) = (Learning { sort_classes: false, ..request(what)? }, options(&table, columns)?);
+    let (request, options) = (Learning { sort_classes: false, ..request(what)? }, remote_options(&table, columns)?);
     remote::run(py, ask, |asker| {
         let learn = |rows: &mut Remote<'_>| Ok(learned(deciban_tasks::learn(&request, rows)?, &request));
         remote::with_rows(&first.open(options, &Arc::default())?, asker, learn)
@@ -207,7 +215,7 @@ pub fn collect_remote(
     columns: Columns,
     what: What,
 ) -> PyResult<(Statistics, Vec<(bool, String)>)> {
-    let (request, options) = (Learning { sort_classes: false, ..request(what)? }, options(&table, columns)?);
+    let (request, options) = (Learning { sort_classes: false, ..request(what)? }, remote_options(&table, columns)?);
     remote::run(py, ask, |asker| {
         let collect = |rows: &mut Remote<'_>| {
             let (statistics, remarks) = request.statistics(rows)?;

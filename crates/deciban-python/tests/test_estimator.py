@@ -52,6 +52,7 @@ EXPECTED = {
         """.split(),
         CONSTANT,
     ),
+    "bernoulli": {"check_positive_only_tag_during_fit": NEGATIVE},
     "multinomial": {"check_positive_only_tag_during_fit": NEGATIVE},
     "table": {"check_sample_weight_equivalence_on_dense_data": "a table of 30 columns has too many cells, and is refused"},
     "cloglog": {"check_classifiers_train": "predict_log_proba is finite where predict_proba is too small for a double"},

@@ -1,5 +1,7 @@
 """What users give as rows and labels means what they mean by it, and what cannot be meant is refused."""
 
+import pickle
+import resource
 import tracemalloc
 from datetime import timedelta
 from decimal import Decimal
@@ -12,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+import deciban
 from deciban import Classifier
 
 RNG = np.random.default_rng(5)
@@ -59,11 +62,97 @@ def test_a_missing_label_is_not_a_class():
     labels = ["yes" if y else "no" for y in Y]
     for gap in (np.nan, None, pd.NA):
         for make in (list, pd.Series, lambda y: np.array(y, dtype=object)):
-            model = Classifier("gaussian").fit(X, make([gap, *labels[1:]]))
+            # As the program, which refuses the row with its line; nothing is left out without a word.
+            for learn in (lambda y: Classifier("gaussian").fit(X, y), lambda y: deciban.compare(X, y, models="gaussian")):
+                with pytest.raises(ValueError, match="row 7 has no label: fill it in or leave the row out"):
+                    learn(make([*labels[:7], gap, *labels[8:]]))
+            model = Classifier("gaussian", unlabelled_weight=1).fit(X, make([gap, *labels[1:]]))
             assert model.classes_.tolist() == ["no", "yes"]
-            assert_array_equal(model.evidence(X), Classifier("gaussian").fit(X[1:], labels[1:]).evidence(X))
-    masked = np.ma.array(Y, mask=np.arange(N) < 3)
-    assert_allclose(Classifier("gaussian").fit(X, masked).evidence(X), Classifier("gaussian").fit(X[3:], Y[3:]).evidence(X))
+    with pytest.raises(ValueError, match="row 0 has no label"):
+        Classifier("gaussian").fit(X, np.ma.array(Y, mask=np.arange(N) < 3))
+    with pytest.raises(ValueError, match="row 2 has no label"):
+        Classifier("gaussian").fit(X, Y).update(X, np.where(np.arange(N) == 2, np.nan, Y))
+    # The same for rows that are read as a stream.
+    table = pa.table({"x": X[:, 0], "y": pa.array([None, *labels[1:]])})
+    with pytest.raises(ValueError, match="the class is missing"):
+        Classifier("gaussian").fit(iter([table]), "y")
+    assert Classifier("gaussian", unlabelled_weight=1).fit(lambda: table, "y").classes_.tolist() == ["no", "yes"]
+
+
+def test_labels_are_one_column():
+    expected = Classifier("gaussian").fit(X, Y).evidence(X)
+    for make in (lambda y: pd.DataFrame({"a": y, "name": y}), lambda y: pl.DataFrame({"a": y, "b": y}), lambda y: np.c_[y, y]):
+        with pytest.raises(ValueError, match=r"y must have one label for each of 200 rows, and has shape \(200, 2\)"):
+            Classifier("gaussian").fit(X, make(Y))
+    with pytest.warns(UserWarning, match="column-vector y"):
+        assert_array_equal(Classifier("gaussian").fit(X, pd.DataFrame({"name": Y})).evidence(X), expected)
+
+
+def test_a_sparse_array_may_have_numbers_below_0():
+    dense = np.where(RNG.random((N, 6)) < 0.5, 0, RNG.normal(size=(N, 6)) + Y[:, None])
+    sparse = sp.csr_array(dense)
+    for effort in ("quick", "normal"):
+        model = Classifier(effort=effort).fit(sparse, Y)
+        # Counts are all that other models of sparse arrays take: they are left out.
+        assert all(name.startswith("logistic") for name, _ in model.compared_)
+        assert model.score(sparse, Y) > 0.75
+    for name in ("bernoulli", "multinomial", "naive-bayes"):
+        with pytest.raises(ValueError, match="column `x`, row [0-9]+: -[0-9.]+ is not a count"):
+            Classifier(name).fit(sparse, Y)
+    with pytest.raises(ValueError, match="column `x0`, row [0-9]+: -[0-9.]+ is below 0; bernoulli takes flags and counts"):
+        Classifier("bernoulli").fit(dense, Y)
+    # So many words that a linear model is left out where others take the table.
+    wide = sp.csr_array((dense.ravel(), np.tile(np.arange(6) * 30_000, N), np.arange(0, 6 * N + 1, 6)), shape=(N, 180_000))
+    assert Classifier().fit(wide, Y).score(wide, Y) > 0.75
+
+
+@pytest.mark.parametrize("name", ["logistic", "probit", "cloglog"])
+def test_linear_models_of_sparse_arrays_say_why_they_differ(name):
+    dense = np.where(RNG.random((N, 6)) < 0.5, 0, RNG.normal(size=(N, 6)) * [1, 2, 3, 4, 5, 6] + Y[:, None])
+    sparse = sp.csr_array(dense)
+    scaled, model = Classifier(name).fit(dense, Y), Classifier(name).fit(sparse, Y)
+    assert abs(scaled.predict_proba(dense) - model.predict_proba(sparse)).max() > 1e-3
+    assert [remark for remark in model.remarks_ if "no_standardise=True" in remark] and not scaled.remarks_
+    plain = Classifier(name, no_standardise=True)
+    assert_allclose(plain.fit(dense, Y).predict_proba(dense), model.predict_proba(sparse), rtol=1e-12)
+    assert_allclose(plain.fit(sparse, Y).predict_proba(sparse), model.predict_proba(sparse), rtol=1e-12)
+    assert not plain.remarks_
+
+
+def test_the_columns_of_a_sparse_array_are_counted(tmp_path):
+    counts = sp.csr_array(RNG.poisson(1.0, (N, 6)).astype(float))
+    model = Classifier("multinomial").fit(counts, Y)
+    model.save(tmp_path / "m.deciban")
+    for known in (model, pickle.loads(pickle.dumps(model)), Classifier.load(tmp_path / "m.deciban")):
+        assert "200 rows, 6 columns, 2 classes" in repr(known) and known.n_features_in_ == 6
+        assert not hasattr(known, "feature_names_in_")
+
+
+def test_shapes_are_checked_before_anything_is_allocated():
+    dense, sparse = Classifier("gaussian").fit(X, Y), Classifier("multinomial").fit(sp.csr_array(abs(X)), Y)
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, limit[1]))  # 10**9 columns would take more
+    try:
+        for wide in (np.empty((0, 10**9)), np.broadcast_to(0.0, (2, 10**9)), np.empty((10**9, 0)), sp.csr_array((0, 10**9))):
+            for model in (dense, sparse):
+                methods = [model.predict_proba, model.predict, model.evidence, model.decide, model.explain, model.how_usual]
+                methods += [model.log_density, model.next_measurement, model.adapt_prior, model.conformal_p_values, model.impute]
+                for method in methods:
+                    with pytest.raises(ValueError):
+                        method(wide)
+                for method in (model.score, model.evaluate, model.report, model.update, model.forget):
+                    with pytest.raises(ValueError):
+                        method(wide, [0, 1])
+            if 0 in wide.shape:
+                for learn in (Classifier().fit, Classifier("gaussian").partial_fit, Classifier("gaussian").collect, deciban.compare):
+                    with pytest.raises(ValueError, match="Found array with 0"):
+                        learn(wide, [0, 1])
+            with pytest.raises(ValueError):
+                deciban.compare(wide, [0, 1], models=[dense])
+            with pytest.raises(ValueError, match="no column 'label'"):
+                deciban.compare(wide, target="label")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
 
 
 @pytest.mark.parametrize("missing", [["-999"], -999, ["?", -999.0], "-999"])

@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,25 @@ def compare_class(stub, real_class):
     return len(names)
 
 
+def test_stubs_pass_stubtest(tmp_path):
+    settings = tmp_path / "mypy.ini"
+    # Errors in the code of others, and in modules without a stub, are not those of the stubs.
+    settings.write_text("[mypy]\nignore_errors = True\nignore_missing_imports = True\n")
+    modules = ["deciban.spark", "deciban._classifier", "deciban.evaluate", "deciban.decide", "deciban.plot", "deciban.transform"]
+    command = [sys.executable, "-m", "mypy.stubtest", "--concise", "--mypy-config-file", settings, *modules]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_names_of_models_are_literals():
+    told = next(node for node in ast.parse((PACKAGE / "_classifier.pyi").read_text()).body if isinstance(node, ast.Assign) and node.targets[0].id == "_ModelName")
+    names = {name.value for name in told.value.slice.elts}
+    with pytest.raises(ValueError) as error:
+        deciban.Classifier(models=["gausian"]).fit([[1.0], [2.0]] * 9, [0, 1] * 9)
+    known = str(error.value).split("there are ")[1].split(", ")
+    assert names == {"auto", "fused", *known}
+
+
 def test_there_are_stubs():
     expected = {name for name in deciban.__all__ if inspect.ismodule(getattr(deciban, name))} | {"plot", "sklearn", "spark"}
     found = {module_name(path) for path in STUBS}
@@ -88,10 +109,11 @@ def test_there_are_stubs():
         f"deciban{name}" for name in ("", "._core", "._classifier", "._comparison", "._ledger", "._statistics")
     } == found
     assert (PACKAGE / "py.typed").exists()
-    # What stubs import is there wherever the package is: NumPy, and scikit-learn for its drop-ins.
+    # What stubs import is there wherever the package is: NumPy, scikit-learn for its drop-ins, and Spark for its own.
     for path in STUBS:
         roots = {n.split(".")[0] for node in ast.walk(ast.parse(path.read_text())) for n in imported(node)}
-        assert roots <= {"collections", "dataclasses", "os", "typing", "numpy", "sklearn", ""}, path
+        spark = {"pyspark"} if path.parent.name == "spark" else set()
+        assert roots <= {"collections", "dataclasses", "os", "typing", "numpy", "sklearn", ""} | spark, path
 
 
 def imported(node):

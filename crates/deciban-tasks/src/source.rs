@@ -77,24 +77,32 @@ fn blocks(model: &Model) -> Result<Vec<Block>> {
 
 /// The statistics that the members of a model are functions of, in one pass over the rows that it has learned from,
 /// and how many of their blocks each member has. If all members learn from rows, levels and words are counted, so that
-/// rows that cannot have been in are still found.
+/// rows that cannot have been in are still found. Numbers of a sparse matrix that are no counts are not counted.
 pub(crate) fn statistics_behind(model: &Model, rows: &dyn Engine) -> Result<(Statistics, Vec<usize>)> {
     let own: Vec<Vec<Block>> = members(model).into_iter().map(blocks).collect::<Result<_>>()?;
     let counts: Vec<usize> = own.iter().map(Vec::len).collect();
-    let mut blocks = own.concat();
-    if blocks.is_empty() {
-        let columns = model.schema().columns();
-        let is_text = |c: &usize| columns[*c].kind == Kind::Text;
-        let (texts, others): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(is_text);
-        let categories: Vec<usize> = others.into_iter().filter(|&c| !columns[c].is_numeric()).collect();
-        if !categories.is_empty() {
-            blocks.push(Block::new(categories, columns, AnyFamily::named("categorical")?));
-        }
-        for text in texts {
-            blocks.push(Block::new(vec![text], columns, AnyFamily::named("multinomial")?));
-        }
+    let collect = |blocks: Vec<Block>| Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, rows);
+    let blocks = own.concat();
+    if !blocks.is_empty() {
+        return Ok((collect(blocks)?, counts));
     }
-    Ok((Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, rows)?, counts))
+    let columns = model.schema().columns();
+    let is_text = |c: &usize| columns[*c].kind == Kind::Text;
+    let (texts, others): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(is_text);
+    let categories: Vec<usize> = others.into_iter().filter(|&c| !columns[c].is_numeric()).collect();
+    let mut levels = Vec::new();
+    if !categories.is_empty() {
+        levels.push(Block::new(categories, columns, AnyFamily::named("categorical")?));
+    }
+    let mut words = Vec::new();
+    for text in texts {
+        words.push(Block::new(vec![text], columns, AnyFamily::named("multinomial")?));
+    }
+    let statistics = match collect([&levels[..], &words].concat()) {
+        Err(Error::Cell { .. } | Error::Infinite { .. }) if !words.is_empty() => collect(levels)?,
+        found => found?,
+    };
+    Ok((statistics, counts))
 }
 
 /// How a member is learned, as far as it tells.

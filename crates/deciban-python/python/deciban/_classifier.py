@@ -19,6 +19,15 @@ __all__ = ["Classifier", "NotFittedError"]
 #: and those of two classes.
 GENERATIVE, SPARSE, BINARY = map(tuple, _core.models())
 
+#: Those whose weights are penalised per standard deviation of a column, and per unit in a sparse matrix.
+LINEAR = ("logistic", "probit", "cloglog")
+
+#: Why a linear model of a sparse matrix is another one than that of the same rows in an array.
+UNSCALED = (
+    "the columns of a sparse matrix are not standardised, because their zeros must stay zeros: weights are penalised per "
+    "unit, in an array per standard deviation. An array gives the same model with no_standardise=True"
+)
+
 
 def _adds_rows(classifier):
     if classifier.model not in GENERATIVE or classifier.calibrate is not None:
@@ -83,7 +92,7 @@ class Classifier(Estimator):
         The number of components of each class, each with a shape of its own (a mixture); "auto" takes the number
         that held-out rows like best.
     unlabelled_weight : float, optional
-        How much a row without a label (None or NaN in `y`) counts; 0, the default, leaves such rows out.
+        How much a row without a label (None or NaN in `y`) counts. By default such rows are refused.
     iterations : int, optional
         The most steps of expectation–maximisation; 300 by default.
     effort : {"quick", "normal", "thorough"}, optional
@@ -123,7 +132,7 @@ class Classifier(Estimator):
     rate : float, optional
         The first step of stochastic gradient descent.
     no_standardise : bool, default False
-        Penalises weights per unit of a column, not per standard deviation.
+        Penalises weights per unit of a column, not per standard deviation; so it always is in sparse matrices.
     pairs : int, optional
         Additive: the most pairs of columns with a table; 0 for none. By default up to 60 (100 where all columns are
         categories), if cross-validation finds them better than none.
@@ -298,8 +307,8 @@ class Classifier(Estimator):
             object with ``__arrow_c_stream__`` (a relation of DuckDB, a reader of ADBC, a table), a lazy frame of
             Polars, an iterable of record batches, or a function that returns one of these.
         y : array-like or str
-            The labels, of any type. None and NaN are rows without one. With a stream, the name of their column; the
-            labels are then texts, or integers if all are.
+            The labels, of any type. A row without one (None or NaN) is refused, unless `unlabelled_weight` says how much
+            it counts. With a stream, the name of their column; the labels are then texts, or integers if all are.
         sample_weight : array-like or str, optional
             A weight of each row; with a stream, the name of a column.
 
@@ -329,6 +338,9 @@ class Classifier(Estimator):
             model = _core.Model.fit(table, list(labels), self.model, options, name, self.calibrate, self.n_jobs, report)
         _warn(model.remarks)
         self._learned(model, labels)
+        kind = model.compared[0][0].split()[0] if model.compared else self.model
+        if frame.sparse is not None and kind in LINEAR and not self.no_standardise:
+            self.remarks_.append(UNSCALED)
         return self._saw(frame)
 
     @available_if(_adds_rows)
@@ -1039,6 +1051,9 @@ class Classifier(Estimator):
     def save(self, path, keep_statistics=False):
         """Writes a model file, as the command line has them.
 
+        A model file holds no code: it can be handed on. (A pickle of a classifier runs code when it is loaded, as every
+        pickle does.)
+
         Parameters
         ----------
         path : str or path-like
@@ -1090,7 +1105,7 @@ class Classifier(Estimator):
             categorical=levels,
             # At `fit`: predictions take missing cells from every model.
             allow_nan=self.model not in ("multinomial", "least-squares"),
-            positive_only=self.model in ("multinomial", "noisy-or"),
+            positive_only=self.model in ("bernoulli", "multinomial", "noisy-or"),
         )
         # Flags and counts are all that these models look at: numbers tell them little.
         is_poor = self.model in ("bernoulli", "multinomial", "noisy-or")
@@ -1113,7 +1128,7 @@ class Classifier(Estimator):
             return ""
         short, _, rows = _core.description(self._model)
         count = lambda n, what, many: f"{n:g} {what if n == 1 else many}"  # noqa: E731
-        columns = count(len(self._model.columns), "column", "columns")
+        columns = count(_columns.width_of(self._model), "column", "columns")
         classes = count(len(self.classes_), "class", "classes")
         return f"{' '.join(short.split())}: {count(rows, 'row', 'rows')}, {columns}, {classes}"
 
@@ -1128,6 +1143,8 @@ class Classifier(Estimator):
         if frame.sparse is not None and self.model not in SPARSE:
             raise ValueError(f"model={self.model!r} does not take a sparse matrix: give X.toarray(), or model= one of {SPARSE}")
         codes, labels = _labels.labels(y, frame.rows)
+        if not self.unlabelled_weight:
+            _labels.check_all(codes)
         if model is None and len(labels) < fewest:
             raise ValueError(f"y has one class, {next(iter(labels.values()))!r}: a classifier needs at least two" if labels else "y has no label")
         if self.model in BINARY and len(labels) > 2:
@@ -1178,8 +1195,10 @@ class Classifier(Estimator):
 
     def _loaded(self, model, known=None, keep_prior=True):
         """Takes a model that has not learned from a table here; `known` are labels by name."""
-        self.n_features_in_ = len(model.columns)
-        self.feature_names_in_ = np.array([name for name, _ in model.columns], dtype=object)
+        self.n_features_in_ = _columns.width_of(model)
+        self.__dict__.pop("feature_names_in_", None)
+        if not _columns.has_counts(model):
+            self.feature_names_in_ = np.array([name for name, _ in model.columns], dtype=object)
         return self._learned(model, _labels.of_names(model.classes, known), keep_prior)
 
     def _saw(self, frame):

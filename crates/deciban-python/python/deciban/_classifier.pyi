@@ -12,14 +12,35 @@ _Self = TypeVar("_Self", bound="Classifier")
 _Floats = NDArray[np.float64]
 _Names = str | int | Sequence[str] | Sequence[int] | ArrayLike | None
 _Prior = Literal["empirical", "uniform"] | ArrayLike | Mapping[Any, float]
+_ModelName = Literal[
+    "auto",
+    "fused",
+    "gaussian",
+    "naive-bayes",
+    "bernoulli",
+    "multinomial",
+    "table",
+    "tree",
+    "a1de",
+    "parzen",
+    "logistic",
+    "probit",
+    "cloglog",
+    "additive",
+    "k-dependence",
+    "noisy-or",
+    "least-squares",
+]
 _Costs = str | ArrayLike | Mapping[tuple[Any, Any], float]
+
+__all__ = ["Classifier", "NotFittedError"]
 
 class NotFittedError(ValueError, AttributeError): ...
 class RemarkWarning(UserWarning): ...
 class UndefinedWarning(RuntimeWarning): ...
 
 class Classifier:
-    model: str
+    model: _ModelName
     prior: _Prior
     calibrate: str | None
     n_jobs: int | None
@@ -83,7 +104,7 @@ class Classifier:
 
     def __init__(
         self,
-        model: str = "auto",
+        model: _ModelName = "auto",
         *,
         prior: _Prior = "empirical",
         calibrate: str | None = None,
@@ -221,3 +242,5 @@ class Classifier:
     def save(self, path: str | PathLike[str], keep_statistics: bool = False) -> None: ...
     @classmethod
     def load(cls: type[_Self], path: str | PathLike[str]) -> _Self: ...
+    def __sklearn_is_fitted__(self) -> bool: ...
+    def __sklearn_tags__(self) -> Any: ...

@@ -4,6 +4,8 @@ and are read as those of files: what a column is, its levels and its words are t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from . import _core
@@ -73,7 +75,7 @@ def canonical(X):
     return X
 
 
-def learn_from(core, table: Frame, kinds: dict, missing: list[float] = ()) -> None:
+def learn_from(core, table: Frame, kinds: dict, missing: Sequence[float] = ()) -> None:
     """Adds the columns to learn from to a table of the core; `kinds` says what some are, by name, or by place where
     the table has no names; `missing` are numbers that stand for a missing cell."""
     kinds = {**table.kinds, **{named(name, table): kind for name, kind in kinds.items()}}
@@ -96,7 +98,7 @@ def named(name, table: Frame) -> str:
         return str(name)
     if isinstance(name, (int, np.integer)) and not table.has_names and -table.width <= name < table.width:
         return table.names[name] if table.names else str(name)
-    raise ValueError(f"there is no column {name!r}, only {table.names[:20]}")
+    raise ValueError(f"there is no column {name!r}, only {table.some_names()}")
 
 
 def once(table: Frame, wanted=None) -> None:
@@ -115,22 +117,19 @@ def arranged(table: Frame, model) -> Frame:
     places = {name: j for j, name in enumerate(table.names)}
     lacking = [name for name in names if name not in places]
     if lacking:
-        raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.names[:20]}")
+        raise ValueError(f"X lacks the column {lacking[0]!r}; it has {table.some_names()}")
     return Frame(table.rows, names, [table.cells[places[name]] for name in names], True)
 
 
-def score(core, table: Frame, model, missing: list[float] = (), seen: tuple[int, list[int]] | None = None) -> None:
+def score(core, table: Frame, model, missing: Sequence[float] = (), seen: tuple[int, list[int]] | None = None) -> None:
     """Adds the columns that a model takes: by name if the table has names, else by place. `seen` is the width of the
     table of the fit, and the places of the columns that were not left out of it."""
-    wanted = model.columns
-    counts = len(wanted) == 1 and wanted[0][1] == "text" and not model.reads_texts
-    if counts and table.sparse is None and not table.has_names:
-        table = as_sparse(table)
-    if table.sparse is not None:
-        if not counts:
-            raise ValueError(f"the model has learned from the columns {[name for name, _ in wanted[:20]]}, not counts")
-        check_width(table.width, model.level_count(0))
-        return add_sparse(core, table)
+    wanted, counts = model.columns, has_counts(model)
+    if table.sparse is not None and not counts:
+        raise ValueError(f"the model has learned from the columns {[name for name, _ in wanted[:20]]}, not counts")
+    if counts and not table.has_names:
+        check_width(table.width, width_of(model))
+        return add_sparse(core, table if table.sparse is not None else as_sparse(table))
     if table.has_names:
         found = arranged(table, model).cells
     else:
@@ -147,6 +146,17 @@ def score(core, table: Frame, model, missing: list[float] = (), seen: tuple[int,
             core.add_known(model, place, cells)
 
 
+def has_counts(model) -> bool:
+    """Whether a model has learned from a sparse matrix: counts of words without their texts."""
+    columns = model.columns
+    return len(columns) == 1 and columns[0][1] == "text" and not model.reads_texts
+
+
+def width_of(model) -> int:
+    """How many columns the table has that a model takes."""
+    return model.level_count(0) if has_counts(model) else len(model.columns)
+
+
 def as_sparse(table: Frame) -> Frame:
     """Counts in an array, for a model that has learned from a sparse matrix."""
     from scipy.sparse import csr_matrix
@@ -161,7 +171,7 @@ def check_width(width: int, wanted: int) -> None:
         raise ValueError(f"X has {width} features, but Classifier is expecting {wanted} features as input")
 
 
-def without(cells, missing: list[float]):
+def without(cells, missing: Sequence[float]):
     """A column in which numbers that stand for a missing cell are missing."""
     if not len(missing):
         return cells

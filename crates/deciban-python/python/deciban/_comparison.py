@@ -332,7 +332,7 @@ def _column(X, name):
         pass
     except Exception as error:  # Polars and PyArrow have errors of their own
         raise ValueError(f"there is no column {name!r}: {error}") from None
-    raise ValueError(f"there is no column {name!r}, only {_frame.frame(X).names[:20]}")
+    raise ValueError(f"there is no column {name!r}, only {_frame.frame(X).some_names()}")
 
 
 def _without(frame, names):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -32,6 +33,33 @@ class Frame:
     @property
     def width(self) -> int:
         return len(self.names) if self.sparse is None else self.sparse.shape[1]
+
+    def some_names(self) -> list[str]:
+        """The first names, for errors."""
+        return self.names[:20]
+
+
+class Matrix(Frame):
+    """The columns of an array. They are made when somebody asks for them: an array of no rows may have any width, and
+    is refused by its shape before that."""
+
+    def __init__(self, array: np.ndarray):
+        self.array, self.rows, self.has_names, self.kinds = array, array.shape[0], False, {}
+
+    @property
+    def width(self) -> int:
+        return self.array.shape[1]
+
+    def some_names(self) -> list[str]:
+        return [f"x{j}" for j in range(min(self.width, 20))]
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [f"x{j}" for j in range(self.width)]
+
+    @cached_property
+    def cells(self) -> list:
+        return [self.array[:, j] for j in range(self.width)]
 
 
 def frame(X) -> Frame:
@@ -63,7 +91,7 @@ def frame(X) -> Frame:
             f"Expected 2D array, got {['scalar', '1D'][X.ndim] if X.ndim < 2 else f'{X.ndim}D'} array instead: X must "
             "have rows and columns. Reshape your data: X.reshape(-1, 1) makes one column, X.reshape(1, -1) one row."
         )
-    return Frame(X.shape[0], [f"x{j}" for j in range(X.shape[1])], [X[:, j] for j in range(X.shape[1])], False)
+    return Matrix(X)
 
 
 def check_size(table: Frame) -> None:

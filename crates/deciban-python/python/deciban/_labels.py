@@ -35,6 +35,8 @@ def level_name(value) -> str:
 def array_of(y) -> np.ndarray:
     """Labels as an array in which missing ones are None or NaN."""
     if hasattr(y, "iloc"):
+        if y.ndim != 1:  # a data frame
+            return y.to_numpy()
         return y.to_numpy() if isinstance(y.dtype, np.dtype) else y.to_numpy(dtype=object, na_value=None)
     if hasattr(y, "to_numpy"):  # Polars, PyArrow
         y = y.to_numpy()
@@ -52,13 +54,14 @@ def column_of(y, rows: int) -> np.ndarray:
         warn_of_conversion("A column-vector y was passed when a 1d array was expected: please use y.ravel()")
         y = y[:, 0]
     if y.ndim != 1 or len(y) != rows:
-        raise ValueError(f"y must have a label for each of {rows} rows, and has shape {y.shape}")
+        raise ValueError(f"y must have one label for each of {rows} rows, and has shape {y.shape}")
     return y
 
 
 def name_of(y) -> str:
     """What labels are called: the name of a Series, or "y"."""
-    return "y" if getattr(y, "name", None) is None else str(y.name)
+    name = getattr(y, "name", None) if getattr(y, "ndim", 1) == 1 else None
+    return "y" if name is None else str(name)
 
 
 def of_names(names: list[str], known: dict | None = None) -> dict:
@@ -119,6 +122,16 @@ def labels(y, rows: int) -> tuple[np.ndarray, dict]:
     found = np.full(len(places) + 1, _core.MISSING, dtype=np.uint32)
     found[[places[label] for label in classes]] = np.arange(len(classes))
     return found[codes], names
+
+
+def check_all(codes: np.ndarray) -> None:
+    """Refuses a row without a label, as the program does."""
+    if (codes == _core.MISSING).any():
+        row = int(np.argmax(codes == _core.MISSING))
+        raise ValueError(
+            f"y: row {row} has no label: fill it in or leave the row out. Generative models learn from rows without a "
+            "label with unlabelled_weight=1"
+        )
 
 
 def check_discrete(classes: list[float], rows: int) -> None:

@@ -109,12 +109,15 @@ impl Profile {
     }
 
     fn of_sparse(sparse: &Sparse<'_>, rows: usize) -> Self {
-        let (mut words, mut distinct) = (0.0, HashSet::new());
+        let (mut words, mut least, mut distinct) = (0.0, 0.0f64, HashSet::new());
         sparse.for_each(&Rows::Range(0..rows), |_, word, count| {
             words += count;
+            least = least.min(count);
             distinct.insert(word);
         });
-        Profile::of_texts(rows, words, distinct.len())
+        let profile = Profile::of_texts(rows, words, distinct.len());
+        // Numbers of a sparse matrix may be no counts.
+        Profile { least: least.max(f64::MIN), ..profile }
     }
 
     /// Of every column in the first rows of a batch, which has these columns.
@@ -238,7 +241,7 @@ mod tests {
         assert_eq!((profiles[0].distinct, profiles[0].mode_cells), (2, 2));
         assert_eq!((profiles[1].distinct, profiles[1].cells, profiles[1].rows), (1, 1, 3));
         assert_eq!(profiles[1].frequent, [("short".to_string(), 1)]);
-        assert_eq!((profiles[2].distinct, profiles[2].mean_words), (2, 2.0));
+        assert_eq!((profiles[2].distinct, profiles[2].mean_words, profiles[2].least), (2, 2.0, 0.0));
         let codes = (0..100u32).flat_map(|code| vec![code; code as usize % 30]);
         let many = Profile::of_codes(codes, |code| code.to_string());
         assert_eq!((many.frequent.len(), many.distinct), (20, 96));

@@ -3,8 +3,9 @@
 
 use std::cell::RefCell;
 
-use crate::data::{Cells, UNSEEN};
+use crate::data::{Cells, Tile, UNSEEN};
 use crate::error::{Error, Result};
+use crate::numerics::vectorised;
 use crate::scoring::Texts;
 
 /// The words of a text that a model leaves out, in order: those in fewer than `fewest` rows and, where more
@@ -173,6 +174,46 @@ impl<'a> Counting<'a> {
             tally.keep();
         }
         wrong.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether a number can be how often a word occurs.
+#[inline(always)]
+pub(super) fn is_count(count: f64) -> bool {
+    (0.0..f64::INFINITY).contains(&count)
+}
+
+/// The column and the row of a cell that is not possible, if there is one.
+#[inline(always)]
+pub(super) fn first_impossible(tile: &Tile, is_possible: impl Fn(f64) -> bool + Copy) -> Option<(usize, usize)> {
+    // Without an early end, so that it runs in lanes; one that is wrong is looked for afterwards.
+    if vectorised!(tile.data().iter().fold(true, |all, x| all & is_possible(*x))) {
+        return None;
+    }
+    (0..tile.width()).find_map(|j| Some((j, tile.column(j).iter().position(|x| !is_possible(*x))?)))
+}
+
+/// The error of the first number of texts that is not a count.
+pub(super) fn wrong_count(x: &Cells<'_>, (sparse, rows): Texts<'_>, name: &str) -> Error {
+    let mut wrong = None;
+    sparse.for_each(rows, |i, _, count| {
+        if !is_count(count) {
+            wrong.get_or_insert((i, count));
+        }
+    });
+    let (i, count) = wrong.unwrap_or_default();
+    no_count(name, x.row_number(i), count)
+}
+
+/// The error of a cell that is no count; `row` counts from 0.
+pub(super) fn no_count(column: &str, row: u64, count: f64) -> Error {
+    let column = column.to_string();
+    match count {
+        f64::INFINITY => Error::Infinite { column, row: row + 1 },
+        _ => {
+            let message = format!("{count} is not a count: counts are at least 0");
+            Error::Cell { column, row: row + 1, message }
+        }
     }
 }
 

@@ -1,6 +1,17 @@
 from typing import Any
 
-from .._classifier import Classifier as _Classifier
+from pyspark.ml.base import Estimator, Model
+from pyspark.ml.param import Param, Params
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsWritable,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+
+from .._classifier import Classifier as _Classifier, _ModelName
 from .._comparison import Comparison
 from .._ledger import Evaluation
 
@@ -25,10 +36,22 @@ def compare(
     **reading: Any,
 ) -> Comparison: ...
 
-class Classifier:
+class _Columns(Params):
+    labelCol: Param[str]
+    weightCol: Param[str]
+    predictionCol: Param[str]
+    probabilityCol: Param[str]
+    evidenceCol: Param[str]
+
+class Classifier(
+    Estimator[ClassifierModel], _Columns, DefaultParamsReadable[Classifier], DefaultParamsWritable
+):
+    model: Param[str]
+    options: Param[str]
+    source: Param[str]
     def __init__(
         self,
-        model: str = "auto",
+        model: _ModelName = "auto",
         *,
         labelCol: str = "label",
         weightCol: str | None = None,
@@ -39,12 +62,12 @@ class Classifier:
         **options: Any,
     ) -> None: ...
 
-class ClassifierModel:
+class ClassifierModel(Model, _Columns, MLReadable[ClassifierModel], MLWritable):
     classifier: _Classifier
     def __init__(self, classifier: _Classifier | None = None) -> None: ...
     @property
     def classes(self) -> list[Any]: ...
     def evaluate(self, dataset: Any, memory: int = 134217728, **options: Any) -> Evaluation: ...
-    def write(self) -> Any: ...
+    def write(self) -> MLWriter: ...
     @classmethod
-    def read(cls) -> Any: ...
+    def read(cls) -> MLReader[ClassifierModel]: ...

@@ -1,6 +1,7 @@
 //! Multivariate Bernoulli family: what is present and what is absent, independent given the class.
 //!
-//! A number is present if it lies above the threshold; NaN is missing and counts neither way. A text
+//! A number is present if it lies above the threshold; NaN is missing and counts neither way. At the default
+//! threshold of 0, numbers are flags or counts, and learning refuses those below 0. A text
 //! has the words whose count lies above it; all other words are absent, and that counts.
 //!
 //! Statistic, numbers: the weights n of present and m of absent cells per column, N = n + m;
@@ -24,7 +25,7 @@ pub use statistic::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{check_pseudo_count, mark, nothing_to_estimate, relevel};
-use super::words::{Counting, check_vocabulary, left_out};
+use super::words::{Counting, check_vocabulary, first_impossible, left_out};
 use super::{Assignment, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
@@ -76,6 +77,23 @@ impl Bernoulli {
     }
 }
 
+impl Bernoulli {
+    /// At the default threshold cells are flags or counts: a number below 0 is neither.
+    fn check_flags(&self, part: &Cells<'_>, tile: &Tile, names: &[String]) -> Result<()> {
+        match first_impossible(tile, |x| x.is_nan() | (x >= 0.0)) {
+            Some((j, i)) if self.threshold == 0.0 => {
+                let message = format!(
+                    "{} is below 0; bernoulli takes flags and counts: leave the column out with §ignore, or fit \
+                     §model=naive-bayes",
+                    tile.column(j)[i]
+                );
+                Err(Error::Cell { column: names[j].clone(), row: part.row_number(i) + 1, message })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Family for Bernoulli {
     type Statistic = Presence;
     type Density = BernoulliDensity;
@@ -93,16 +111,17 @@ impl Family for Bernoulli {
         if width == 1 { 4 << 20 } else { width * 16 }
     }
 
-    fn observe(&self, statistic: &mut Presence, x: &Cells<'_>, _: &[String]) -> Result<()> {
+    fn observe(&self, statistic: &mut Presence, x: &Cells<'_>, names: &[String]) -> Result<()> {
         if let Some(texts) = x.sparse() {
             self.check_texts()?;
-            return Presence::observe_texts(&mut [statistic], x, texts, &[], self.threshold);
+            return Presence::observe_texts(&mut [statistic], x, texts, &[], self.threshold, name_of(names));
         }
         let rows = ((256 << 10) / (8 * x.width().max(1))).clamp(64, 1024);
         let (mut tile, mut weights) = (Tile::default(), Vec::new());
         for start in (0..x.rows()).step_by(rows) {
             let part = x.part(start..x.rows().min(start + rows));
             part.read_numbers(&mut tile)?;
+            self.check_flags(&part, &tile, names)?;
             part.read_weights(&mut weights);
             let weights = part.weighted().then_some(weights.as_slice());
             statistic.observe_numbers(&tile, weights, self.threshold)?;
@@ -124,7 +143,7 @@ impl Family for Bernoulli {
         match (x.sparse(), to, most) {
             (Some(texts), Assignment::Hard(dealt), Some(most)) if Counting::is_quick(groups.len(), most) => {
                 self.check_texts()?;
-                Presence::observe_texts(groups, x, texts, dealt.groups(), self.threshold)
+                Presence::observe_texts(groups, x, texts, dealt.groups(), self.threshold, name_of(names))
             }
             _ => for_each_group(x, to, |group, cells| self.observe(groups[group], cells, names)),
         }
@@ -199,6 +218,11 @@ impl Family for Bernoulli {
         }
         Ok(BernoulliDensity::new(classes.len(), self.threshold, log_present, log_absent, texts))
     }
+}
+
+/// The column of a text.
+fn name_of(names: &[String]) -> &str {
+    names.first().map_or("", String::as_str)
 }
 
 fn mixed() -> Error {

@@ -5,7 +5,7 @@ use super::mixed;
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::family::counts::{MOST_LEVELS, add, difference, differences, weights};
-use crate::family::words::{Counting, Wrong};
+use crate::family::words::{Counting, Wrong, wrong_count};
 use crate::file::{Archive, Stored};
 use crate::numerics::vectorised;
 use crate::scoring::Texts;
@@ -92,17 +92,24 @@ impl Presence {
         texts: Texts<'_>,
         classes: &[u32],
         threshold: f64,
+        name: &str,
     ) -> Result<()> {
         let counting = Counting::new(x, texts, classes, MOST_LEVELS);
         let parts = all.iter_mut().map(|presence| presence.texts()).collect::<Result<Vec<_>>>()?;
         let (mut weights, mut present): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         counting.for_each_weight(|class, weight| *weights[class] += weight);
-        let above = |count: f64| if count > threshold { 1.0 } else { 0.0 };
+        // What is neither above the threshold nor a count stays, and is refused.
+        let above = |count: f64| match (count > threshold, count >= 0.0) {
+            (true, _) => 1.0,
+            (false, true) => 0.0,
+            (false, false) => count,
+        };
         match counting.run(above, &mut present) {
             Err(Wrong::Word(word)) => Err(Error::Schema(format!(
                 "there is a word with the number {word}, and {MOST_LEVELS} are too many to learn from"
             ))),
-            Ok(()) | Err(Wrong::Count) => Ok(()), // Presence is 0 or 1.
+            Err(Wrong::Count) => Err(wrong_count(x, texts, name)),
+            Ok(()) => Ok(()),
         }
     }
 }

@@ -50,7 +50,7 @@ fn numbers_by_hand_with_missing_cells() {
     // Column 0: present 2 of 3; column 1: present 1 of 2, one missing.
     let a = numbers(&ML, &[[1.0, 0.0], [3.0, f64::NAN], [0.0, 0.5]], None);
     assert_eq!(a, Presence::Numbers { present: vec![2.0, 1.0], absent: vec![1.0, 1.0] });
-    let b = numbers(&ML, &[[-1.0, 1.0]], None);
+    let b = numbers(&ML, &[[0.0, 1.0]], None);
     let laplace = Bernoulli::default();
     let density = laplace.fit(&[&a, &b], names(&["x", "y"], &[0, 0])).unwrap();
     let x = [2.0, 0.0, f64::NAN, 1.0, f64::INFINITY, f64::NAN];
@@ -63,6 +63,26 @@ fn numbers_by_hand_with_missing_cells() {
     close(&scores[1], &[f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY], 0.0);
     let high = Bernoulli { threshold: 8.0, ..ML };
     assert_eq!(numbers(&high, &[[8.0, 9.0]], None).weights(0), (0.0, 1.0));
+}
+
+#[test]
+fn what_is_below_0_is_neither_a_flag_nor_a_count() {
+    let rows = Batch::new(2).row_major(&[1.0, 0.0, 2.0, -3.0][..], 2).unwrap();
+    let told = observe_batch(&ML, &rows).unwrap_err().to_string();
+    assert!(told.contains("row 2: -3 is below 0; bernoulli takes flags and counts"), "{told}");
+    assert!(observe_batch(&Bernoulli { threshold: -1.0, ..ML }, &rows).is_ok(), "another threshold takes any number");
+    let texts = |count: f64| {
+        let (counts, words) = ([2.0, count], [0u32, 1]);
+        observe_batch(
+            &ML,
+            &Batch::new(1).sparse(Sparse::new(&[0usize, 2][..], &words[..], &counts[..]).unwrap()).unwrap(),
+        )
+    };
+    for count in [-0.13, f64::NEG_INFINITY, f64::NAN] {
+        let told = texts(count).unwrap_err().to_string();
+        assert!(told.contains("is not a count"), "{told}");
+    }
+    assert!(texts(0.0).is_ok() && texts(0.5).is_ok() && texts(-0.0).is_ok());
 }
 
 #[test]

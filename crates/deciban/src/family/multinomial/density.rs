@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::{Multinomial, normalise, read_counts, wrong_count};
+use super::{Multinomial, normalise, read_counts};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::evidence::Entry;
+use crate::family::words::wrong_count;
 use crate::family::{Density, Filled, Filling, Guess, Parameters};
 use crate::file::{Archive, Stored};
 use crate::numerics::Random;

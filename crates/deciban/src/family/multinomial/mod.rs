@@ -36,7 +36,7 @@ use dense::DenseCounts;
 use serde::{Deserialize, Serialize};
 
 use super::counts::mark;
-use super::words::{Counting, Wrong, check_vocabulary, left_out};
+use super::words::{Counting, Wrong, check_vocabulary, first_impossible, is_count, left_out, no_count, wrong_count};
 use super::{Assignment, Family, Names, for_each_group};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
@@ -327,22 +327,13 @@ fn sums(x: &[f64], weights: &[f64]) -> [f64; 2] {
     [counts.iter().sum(), rows.iter().sum()]
 }
 
-#[inline(always)]
-fn is_count(count: f64) -> bool {
-    (0.0..f64::INFINITY).contains(&count)
-}
-
 /// The counts of a part; missing ones are NaN, others at least 0.
 fn read_counts(part: &Cells<'_>, names: &[String], tile: &mut Tile) -> Result<()> {
     part.read_numbers(tile)?;
-    // Without an early end, so that it runs in lanes; one that is wrong is looked for afterwards.
-    let is_possible = |x: f64| x.is_nan() | is_count(x);
-    if vectorised!(tile.data().iter().fold(true, |all, x| all & is_possible(*x))) {
-        return Ok(());
+    match first_impossible(tile, |x| x.is_nan() | is_count(x)) {
+        None => Ok(()),
+        Some((j, i)) => Err(no_count(&names[j], part.row_number(i), tile.column(j)[i])),
     }
-    let wrong = (0..tile.width()).find_map(|j| Some((j, tile.column(j).iter().position(|x| !is_possible(*x))?)));
-    let (j, i) = wrong.expect("one of them is wrong");
-    Err(no_count(&names[j], part.row_number(i), tile.column(j)[i]))
 }
 
 /// Divides each row of a tile by its sum; rows without counts stay.
@@ -351,30 +342,6 @@ fn normalise(tile: &mut Tile) {
         let total: f64 = (0..tile.width()).map(|j| tile.column(j)[i]).filter(|x| !x.is_nan()).sum();
         if total > 0.0 {
             (0..tile.width()).for_each(|j| tile.column_mut(j)[i] /= total);
-        }
-    }
-}
-
-/// The error of the first number of texts that is not a count.
-fn wrong_count(x: &Cells<'_>, (sparse, rows): Texts<'_>, name: &str) -> Error {
-    let mut wrong = None;
-    sparse.for_each(rows, |i, _, count| {
-        if !is_count(count) {
-            wrong.get_or_insert((i, count));
-        }
-    });
-    let (i, count) = wrong.unwrap_or_default();
-    no_count(name, x.row_number(i), count)
-}
-
-/// The error of a cell that is no count; `row` counts from 0.
-fn no_count(column: &str, row: u64, count: f64) -> Error {
-    let column = column.to_string();
-    match count {
-        f64::INFINITY => Error::Infinite { column, row: row + 1 },
-        _ => {
-            let message = format!("{count} is not a count: counts are at least 0");
-            Error::Cell { column, row: row + 1, message }
         }
     }
 }

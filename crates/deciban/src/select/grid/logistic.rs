@@ -1,7 +1,7 @@
 //! What is tried of linear models.
 
 use super::{Search, Table};
-use crate::data::{Column, Kind};
+use crate::data::{Column, Kind, Profile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::learn::{Link, Logistic, Named};
@@ -32,7 +32,7 @@ impl Search for Logistic {
     }
 
     fn quick(table: &Table<'_>) -> Result<Vec<Candidate>> {
-        let is_slow = why_slow(table.columns, table.classes).is_some();
+        let is_slow = why_slow(table.columns, table.profiles, table.classes).is_some();
         Ok(if is_slow { Vec::new() } else { vec![linear(Link::Logit, 1.0)] })
     }
 
@@ -48,13 +48,17 @@ fn linear(link: Link, weight_decay: f64) -> Candidate {
 
 /// The kinds of models that [`quick`](super::quick) leaves out though they fit the columns, and why.
 pub fn left_out(engine: &dyn Engine) -> Result<Vec<(&'static str, String)>> {
-    let schema = engine.schema()?;
-    Ok(why_slow(schema.columns(), schema.classes().len()).map(|why| ("logistic", why)).into_iter().collect())
+    let (schema, profiles) = (engine.schema()?, engine.profiles()?);
+    Ok(why_slow(schema.columns(), &profiles, schema.classes().len()).map(|why| ("logistic", why)).into_iter().collect())
 }
 
-/// Why a linear model of texts takes long, if it does.
-fn why_slow(columns: &[Column], classes: usize) -> Option<String> {
+/// Why a linear model of texts takes long, if it does and others may take its place: where numbers are below 0, all
+/// other models of texts refuse them.
+fn why_slow(columns: &[Column], profiles: &[Profile], classes: usize) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.kind == Kind::Text);
+    if columns.iter().zip(profiles).any(|(column, profile)| column.kind == Kind::Text && profile.least < 0.0) {
+        return None;
+    }
     let words: usize = texts().map(|column| column.levels.len()).sum();
     let names: Vec<String> = texts().map(|column| format!("`{}`", column.name)).collect();
     // Words that are numbered by hashes are not counted: there may be any number of them.
