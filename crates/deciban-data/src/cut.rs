@@ -104,11 +104,24 @@ impl Cutter {
             if let Some(end) = first_record_end(text, dialect) {
                 return Ok(Some(text[..end].to_vec()));
             }
-            if self.ended || window > LONGEST {
+            if self.ended {
                 return Ok(Some(with_newline(self.buffer.clone())).filter(|text| text != b"\n"));
+            }
+            if window >= LONGEST {
+                return self.unended(dialect.quotes).map(Some);
             }
             window *= 2;
         }
+    }
+
+    /// What becomes of a record without an end: a quote that is not closed, or no text at all.
+    fn unended(&mut self, quotes: bool) -> Result<Vec<u8>> {
+        if quotes && memchr(b'"', &self.buffer).is_some() {
+            // The parser finds it again and knows its line.
+            return Ok(with_newline(std::mem::take(&mut self.buffer)));
+        }
+        let message = format!("a line is longer than {} MiB: is this a text file?", LONGEST >> 20);
+        Err(Error::Input { file: self.file.clone(), line: None, column: None, message })
     }
 
     /// The next whole records, about `block` bytes of them.
@@ -141,12 +154,7 @@ impl Cutter {
                 return Ok(Some(std::mem::replace(&mut self.buffer, rest)));
             }
             if window >= LONGEST {
-                // An unclosed quote: the parser finds it again and knows its line.
-                if quotes && memchr(b'"', text).is_some() {
-                    return Ok(Some(with_newline(std::mem::take(&mut self.buffer))));
-                }
-                let message = format!("a line is longer than {} MiB: is this a text file?", LONGEST >> 20);
-                return Err(Error::Input { file: self.file.clone(), line: None, column: None, message });
+                return self.unended(quotes).map(Some);
             }
             window *= 2;
         }

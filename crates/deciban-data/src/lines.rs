@@ -13,7 +13,7 @@ use memchr::memchr;
 
 use crate::decompress::{Bytes, is_compressed};
 use crate::options::Format;
-use crate::sniff::{Guess, by_name, is_json};
+use crate::sniff::{Guess, by_name};
 
 /// The lines that begin in a part of a file.
 pub(crate) fn lines(mut file: File, part: Range<u64>) -> io::Result<Bytes> {
@@ -71,7 +71,7 @@ pub fn byte_shares(path: &str, size: u64) -> Result<Option<Vec<Range<u64>>>> {
     let length = file.metadata().map_err(failed)?.len();
     let mut start = Vec::new();
     file.by_ref().take(1 << 16).read_to_end(&mut start).map_err(failed)?;
-    if is_compressed(&start) || is_json(&start) || memchr(b'\n', &start).is_none() {
+    if is_compressed(&start) || memchr(b'\n', &start).is_none() {
         return Ok(None);
     }
     let size = size.max(1);

@@ -1,6 +1,8 @@
 //! One file as a sequence of chunks: pieces of about the same size that are parsed independently,
 //! in parallel. Each format has a file of its own; this one lists them.
 
+use std::io::Read;
+
 use deciban::Result;
 
 use crate::batches::rows_of;
@@ -79,7 +81,18 @@ pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter
         Guess::Open if source.is_pipe() => Guess::Separated,
         guess => guess,
     };
-    // These two want the file itself, not a stream; a pipe is spooled before anything takes it.
+    // These two want the file itself, not a stream; a pipe is spooled before anything takes it, if it is one of them: what
+    // is something else may have no end.
+    let mut start = Vec::new();
+    if source.is_pipe() && matches!(guess, Guess::Known(Format::Parquet | Format::Arrow)) {
+        let bytes = source.bytes(Purpose::Look, &Counter::default())?;
+        bytes.take(6).read_to_end(&mut start).map_err(|e| source.failed(e))?;
+        let is_stream = guess == Guess::Known(Format::Arrow) && start.starts_with(&[0xff; 4]);
+        let is_so = is_stream || by_magic(&start).is_some_and(|found| guess == Guess::Known(found));
+        if !is_so && !start.is_empty() {
+            return Err(source.refuse("this is not of the given §format"));
+        }
+    }
     match guess {
         Guess::Known(Format::Parquet) => return parquet::open(source, counter),
         Guess::Known(Format::Arrow) => return ipc::open(source, counter),
@@ -111,7 +124,8 @@ pub(crate) fn open(source: &Source, options: &Options, purpose: Purpose, counter
     if let Some(what) = foreign(start) {
         return Err(source.refuse(what));
     }
-    let by_content = options.format.is_none() && !source.in_memory && is_json(start);
+    let is_open = guess == Guess::Open || (source.is_pipe() && options.format.is_none());
+    let by_content = is_open && !source.in_memory && is_json(start);
     if guess == Guess::Known(Format::Json) || by_content {
         return json_text::open(cutter, &source.name);
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::common::{Folder, dump, read, target};
 use deciban::Wording;
 use deciban::data::{MISSING, Schema};
-use deciban_data::{Files, Options, RowReader, peek_columns};
+use deciban_data::{Files, Format, Options, RowReader, peek_columns};
 
 /// A FIFO, into which a thread writes the text once.
 #[cfg(unix)]
@@ -102,6 +102,21 @@ fn a_json_list_and_objects_over_several_lines_are_read() {
     let truncated = rows[..rows.len() - 30].to_string();
     let path = folder.write("cut.json", format!("[{truncated}"));
     assert!(read(&path, options).is_err());
+}
+
+#[test]
+fn the_extension_decides_before_the_content() {
+    let folder = Folder::new();
+    for (header, name) in [("{}", "a.csv"), ("[]", "b.csv"), ("{\"a\"}", "c.tsv"), ("[{", "d.CSV")] {
+        let text = format!("{header}\tt\n1\tu\n2\tv\n");
+        let text = if name.ends_with("tsv") { text } else { text.replace('\t', ",") };
+        assert_eq!(read(&folder.write(name, text), target("t")).unwrap(), ["1 =u", "2 =v"], "{header}");
+    }
+    // Without a known extension the content decides, unless the format is given.
+    let path = folder.write("noext", "{},t\n1,u\n2,v\n");
+    assert!(read(&path, target("t")).unwrap_err().to_string().contains("this is not a JSON object"));
+    let csv = Options { format: Some(Format::Csv), ..target("t") };
+    assert_eq!(read(&path, csv).unwrap(), ["1 =u", "2 =v"]);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -23,6 +25,9 @@ const VERSION: u64 = 2;
 
 /// The first version with a checksum.
 const WITH_CHECKSUM: u64 = 2;
+
+/// Safetensors refuses a longer header.
+const LONGEST_HEADER: u64 = 100_000_000;
 
 /// How a header with a checksum begins, behind the eight bytes of its length.
 const BEGINNING: &[u8] = br#"{"__metadata__":{"deciban":"{\"checksum\":\""#;
@@ -266,7 +271,7 @@ impl Archive {
     /// Reads a file that must hold `kind`.
     pub fn read(path: impl AsRef<Path>, kind: &str) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let bytes = bytes_of(path).map_err(|e| Error::io(path, e))?;
         Archive::parse(&bytes, kind, &path.display().to_string())
     }
 
@@ -291,6 +296,18 @@ impl Archive {
         let own: Value = serde_json::from_str(header.get("__metadata__")?.get("deciban")?.as_str()?).ok()?;
         own.get("kind")?.as_str().map(str::to_string)
     }
+}
+
+/// The bytes of a file. Only the first are read if it cannot be an archive, since it may be a device without an end.
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut bytes)?;
+    let length = bytes.as_slice().try_into().map_or(0, u64::from_le_bytes);
+    if (1..=LONGEST_HEADER).contains(&length) {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Writes the checksum of a file's bytes into them, after they were changed on purpose; false, and nothing
