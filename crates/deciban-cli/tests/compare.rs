@@ -372,9 +372,17 @@ fn every_kind_of_model() {
     let options = ["compare", "late.csv", "-t", "late", "--flag", "wind,rain", "--ignore", "age", "--json"];
     let told = rows(&folder.json(&options));
     assert!(told.iter().any(|row| row["model"] == "noisy-or --pseudo-count 1"), "{told:?}");
-    let fails = |options: &[&str]| folder.fails(&[&["compare", "late.csv", "-t", "late"], options].concat());
-    let message = fails(&["--models", "noisy-or"]);
-    assert_eq!(message, "--models: noisy-or takes flags and counts alone: give --flag or --count");
+    let named = |columns: &[&str]| {
+        let command = ["compare", "late.csv", "-t", "late", "--models", "noisy-or", "--json"];
+        rows(&folder.json(&[&command, columns].concat()))
+    };
+    // What `fit --model noisy-or` takes: numbers of at least 0, and levels of any number.
+    for columns in [&["--category", "age"][..], &[]] {
+        folder.ok(&[&["fit", "late.csv", "-t", "late", "--model", "noisy-or"], columns].concat());
+        assert!(named(columns).iter().any(|row| row["model"] == "noisy-or --pseudo-count 1"), "{columns:?}");
+    }
+    let message = folder.fails(&["compare", &wine(), "-t", "Type", "--models", "noisy-or"]);
+    assert_eq!(message, "--models: noisy-or is for two classes");
     let message = folder.fails(&["compare", &wine(), "-t", "Type", "--models", "probit"]);
     assert_eq!(message, "--models: probit is for two classes");
 }

@@ -75,6 +75,19 @@ fn without_a_file_the_model_is_shown() {
     assert_eq!(line.split_whitespace().collect::<Vec<_>>()[1..4], ["13.15", "±", "0.525"]);
 }
 
+/// A search names the option of `fit` that shows the lines it leaves out.
+#[test]
+fn a_long_search_says_how_to_see_all_of_it() {
+    let folder = Folder::new();
+    let fit = ["fit", &wine(), "-t", "Type", "--models", "gaussian", "-o", "wine.deciban"];
+    let (_, _, said) = folder.run(&fit);
+    let line = said.lines().find(|line| line.starts_with("... and ")).unwrap();
+    assert!(line.ends_with(" more: --json lists all"), "{line}");
+    let hidden: usize = line.split(' ').nth(2).unwrap().parse().unwrap();
+    let all = folder.json(&[&fit[..], &["--json"]].concat());
+    assert_eq!(all["compared"].as_array().unwrap().len(), hidden + 10);
+}
+
 #[test]
 fn with_a_file_standard_output_stays_empty() {
     let folder = Folder::new();

@@ -647,6 +647,7 @@ fn candidates_suit_the_columns() {
     let numbers = Columns(vec![Column::number("x")]);
     let mut all = grid::candidates(&numbers, &[], Effort::Normal, 1e6).unwrap();
     let table = |classes: usize, effort: Effort| grid::Table {
+        named: false,
         columns: &numbers.0,
         profiles: &[],
         classes,

@@ -97,7 +97,8 @@ pub struct Fit {
 impl Fit {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
-        self.output.iter().try_for_each(|output| output.check(&self.data))?;
+        let inputs = || self.data.iter().chain(&self.unlabelled).map(Path::new).chain(self.read.labels());
+        self.output.iter().try_for_each(|output| output.check(inputs()))?;
         let mut request = Learning {
             model: self.model.clone(),
             options: Options {
@@ -136,7 +137,7 @@ impl Fit {
         tell(&learned.remarks);
         if let Some(comparison) = &learned.comparison {
             tell(&comparison::remarks(comparison));
-            note!("{}", flags(&comparison::to_text(comparison, Some(SHOWN), false)));
+            note!("{}", flags(&comparison::to_text(comparison, SHOWN, "§json lists all", false)));
         }
         match self.json {
             true => say!("{:#}", report(&learned, seconds)?),

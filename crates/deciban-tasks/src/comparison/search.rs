@@ -87,7 +87,7 @@ pub(crate) fn candidates(
             skipped.extend(kinds.into_iter().map(|(kind, why)| (kind.to_string(), why)));
         }
         let (columns, classes) = (schema.columns(), schema.classes().len());
-        let table = grid::Table { columns, profiles: &[], classes, rows, fitted, effort };
+        let table = grid::Table { columns, profiles: &[], classes, rows, fitted, effort, named: !models.is_empty() };
         skipped.extend(grid::keep_quick(&mut all, &table));
         told.extend(not_tried(&skipped));
         if rows > MOST_ITERATED && effort != Effort::Thorough {
@@ -332,10 +332,11 @@ impl Compared {
 
     /// For people: the best `top` models, and whether the second is worse than the best.
     pub fn text(&self, top: usize) -> Result<String> {
+        let all = |lines: usize| format!("§top={lines}");
         match &self.found {
             Found::Scores(comparison) => {
                 let told = [members(comparison), runner_up(comparison)?].into_iter().flatten();
-                let table = to_text(comparison, Some(top), self.has_costs);
+                let table = to_text(comparison, top, &all(comparison.lines().len()), self.has_costs);
                 Ok(told.fold(table, |text, line| format!("{text}\n{line}\n")))
             }
             Found::Likelihoods(likelihoods) => {
@@ -343,7 +344,7 @@ impl Compared {
                 for (_, name, mean) in likelihoods.ranked.iter().take(top) {
                     table.row([name.clone(), format!("{mean:.4}")]);
                 }
-                Ok(format!("{table}{}", more(likelihoods.ranked.len(), top)))
+                Ok(format!("{table}{}", more(likelihoods.ranked.len(), top, &all(likelihoods.ranked.len()))))
             }
         }
     }

@@ -56,11 +56,11 @@ pub fn why(comparison: &Comparison) -> String {
     format!("{}: {loss}, {rest}; prior only {:.4}", best.name, comparison.prior_only().sums.log_loss())
 }
 
-/// Says how many rows of a table are not shown.
-pub fn more(all: usize, top: usize) -> String {
+/// Says how many rows of a table are not shown, and which option shows them.
+pub fn more(all: usize, top: usize, option: &str) -> String {
     match all.saturating_sub(top) {
         0 => String::new(),
-        rest => format!("... and {rest} more: §top={all}\n"),
+        rest => format!("... and {rest} more: {option}\n"),
     }
 }
 
@@ -92,12 +92,12 @@ pub fn runner_up(comparison: &Comparison) -> Result<Option<String>> {
     )))
 }
 
-/// The table for people, the best `top` of it.
-pub fn to_text(comparison: &Comparison, top: Option<usize>, costs: bool) -> String {
+/// The table for people: the best `top` lines of it, and the option that shows the others.
+pub fn to_text(comparison: &Comparison, top: usize, option: &str, costs: bool) -> String {
     let best = &comparison.ranked()[0];
     let head = ["model", "errors", "error rate", "log loss", "Brier"];
     let mut table = Table::new(head.into_iter().chain(costs.then_some("cost")).chain(["worse than best", "time"]));
-    for outcome in comparison.lines().into_iter().take(top.unwrap_or(usize::MAX)) {
+    for outcome in comparison.lines().into_iter().take(top) {
         let sums = &outcome.sums;
         let log_loss = format!("{:.4} ± {:.4}", sums.log_loss(), sums.log_loss_error());
         let worse = match comparison.difference(outcome, best) {
@@ -110,7 +110,7 @@ pub fn to_text(comparison: &Comparison, top: Option<usize>, costs: bool) -> Stri
         let figures = figures.into_iter().chain([number(sums.brier(), 4)]).chain(cost);
         table.row(figures.chain([worse, format!("{:.2} s", outcome.seconds)]));
     }
-    format!("{table}{}", more(comparison.lines().len(), top.unwrap_or(usize::MAX)))
+    format!("{table}{}", more(comparison.lines().len(), top, option))
 }
 
 /// The table for programs: an object per candidate, the best first.

@@ -69,6 +69,8 @@ pub struct Table<'a> {
     pub fitted: f64,
     /// How much work a search may take.
     pub effort: Effort,
+    /// Whether the models were asked for by name, so that only what they cannot learn from is refused.
+    pub named: bool,
 }
 
 impl Table<'_> {
@@ -117,7 +119,7 @@ macro_rules! searches {
         pub fn quick(engine: &dyn Engine) -> Result<Vec<Candidate>> {
             let (schema, profiles) = (engine.schema()?, engine.profiles()?);
             let (columns, classes) = (schema.columns(), schema.classes().len());
-            let table = Table { columns, profiles: &profiles, classes, rows: 0.0, fitted: 0.0, effort: Effort::Quick };
+            let table = Table { columns, profiles: &profiles, classes, rows: 0.0, fitted: 0.0, effort: Effort::Quick, named: false };
             let mut all = Vec::new();
             $(all.extend(crate::learn::$learner::quick(&table)?);)*
             Ok(all)
@@ -149,7 +151,8 @@ pub fn candidates(engine: &dyn Engine, named: &[String], effort: Effort, rows: f
     }
     let (schema, profiles) = (engine.schema()?, engine.profiles()?);
     let (columns, classes) = (schema.columns(), schema.classes().len());
-    let table = Table { columns, profiles: &profiles, classes, rows, fitted: rows, effort };
+    let asked = !named.is_empty();
+    let table = Table { columns, profiles: &profiles, classes, rows, fitted: rows, effort, named: asked };
     let known = models();
     if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
         of_model(unknown, &table)?;

@@ -11,9 +11,10 @@ impl Search for NoisyOr {
         if table.classes != 2 {
             return Err(Error::parameter("models", "noisy-or is for two classes"));
         }
-        match table.columns.iter().all(is_cause) {
+        // Numbers that nobody called counts, and texts, are causes only if somebody asks for it.
+        match table.named || table.columns.iter().all(is_cause) {
             true => Ok([0.1, 1.0, 10.0].map(candidate).into()),
-            false => Err(Error::parameter("models", "noisy-or takes flags and counts alone: give §flag or §count")),
+            false => Err(Error::parameter("models", "noisy-or is tried for flags and counts: give §flag or §count")),
         }
     }
 }
