@@ -6,17 +6,19 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use deciban::{Error, Result, Wording, output};
+use deciban::{Error, Result, Wording, output, shown_lines};
+use deciban_data::files_behind;
 use deciban_tasks::Remark;
 
-/// Prints a line.
+/// Prints a line, or several. No name in it can command the terminal.
 pub fn line(text: Arguments<'_>) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(|e| Error::io("standard output", e))
+    writeln!(std::io::stdout().lock(), "{}", shown_lines(&text.to_string()))
+        .map_err(|e| Error::io("standard output", e))
 }
 
 /// Prints a line on standard error. Who cannot read it misses a remark, not a result.
 pub fn remark(text: Arguments<'_>) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", shown_lines(&text.to_string()));
 }
 
 /// Prints remarks on standard error.
@@ -51,7 +53,11 @@ impl Destination {
         if self.is_standard_output() {
             return Ok(());
         }
-        if inputs.into_iter().any(|input| output::is_same_file(&self.0, input)) {
+        let is_output = |input: P| {
+            let files = files_behind(&input.as_ref().to_string_lossy());
+            files.iter().any(|file| output::is_same_file(&self.0, file))
+        };
+        if inputs.into_iter().any(is_output) {
             let message = format!("{self} is an input, too, and would be replaced: write to another file");
             return Err(Error::parameter("output", message));
         }

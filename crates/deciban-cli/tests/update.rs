@@ -1,5 +1,7 @@
 //! `deciban update` and `deciban forget` of models: as if all rows had been there, or some never.
 
+use std::process::Stdio;
+
 use crate::common::{Folder, same_predictions, texts, wine};
 
 const HEADER: &str = "fur,kg,visits,note,cat\n";
@@ -127,7 +129,7 @@ fn fused_models_learn_and_forget() {
     let before = predict();
     let refused = folder.misused(&["forget", "m.deciban", "some.csv"]);
     assert!(
-        refused.contains("--rows: `logistic --weight-decay 0.1` learns from rows and would still know"),
+        refused.contains("deciban: `logistic --weight-decay 0.1` learns from rows and would still know the forgotten rows: give --rows, all"),
         "{refused}"
     );
     let refused = folder.misused(&["forget", "m.deciban", "some.csv", "--rows", "some.csv"]);
@@ -309,4 +311,28 @@ fn models_that_pass_over_rows_again_and_again_keep_no_statistics() {
     folder.ok(&[&fit[..], &["--covariance", "full"]].concat());
     let message = folder.fails(&["update", "m.deciban", "gaps.csv"]);
     assert!(message.ends_with("pass after pass: fit it anew with all rows"), "{message}");
+}
+#[test]
+fn changes_of_one_file_at_once_lose_nothing() {
+    let folder = Folder::new();
+    let rows = |from: u32| (from..from + 4).map(|i| format!("{i},{}\n", if i % 2 == 0 { "a" } else { "b" }));
+    let table = |from: u32| format!("x,y\n{}", rows(from).collect::<String>());
+    folder.write("first.csv", table(0));
+    folder.write("more.csv", table(4));
+    folder.ok(&["fit", "first.csv", "-t", "y", "--model", "gaussian", "--keep-statistics", "-o", "m.deciban"]);
+    folder.ok(&["stats", "first.csv", "-t", "y", "-o", "m.stats"]);
+    for file in ["m.deciban", "m.stats"] {
+        let at_once = |command: &str, times: usize| {
+            let start = |_| folder.command(&[command, file, "more.csv"]).stderr(Stdio::null()).spawn().unwrap();
+            let children: Vec<_> = (0..times).map(start).collect();
+            children.into_iter().for_each(|mut child| assert_eq!(child.wait().unwrap().code(), Some(0)));
+        };
+        at_once("update", 20);
+        let (_, _, said) = folder.run(&["update", file, "more.csv"]);
+        assert!(said.starts_with(&format!("{file}: 88 rows")), "{said}");
+        at_once("forget", 20);
+        let (_, _, said) = folder.run(&["update", file, "more.csv"]);
+        assert!(said.starts_with(&format!("{file}: 12 rows")), "{said}");
+    }
+    assert!(folder.files().iter().all(|name| !name.starts_with('.')), "{:?}", folder.files());
 }

@@ -107,6 +107,7 @@ pub use parquet::row_groups;
 pub use plan::Dates;
 pub use row_reader::{RowReader, Share};
 pub use rows::{Rows, Unseen};
+pub use source::files_behind;
 pub use words::Words;
 
 #[cfg(test)]

@@ -80,6 +80,15 @@ pub(crate) fn find(paths: &[String], flat: bool) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
+/// The files that a path of the command line means: those of a glob, what standard input comes from, or the path itself.
+pub fn files_behind(path: &str) -> Vec<PathBuf> {
+    match path {
+        "-" => vec!["/dev/stdin".into()],
+        _ if is_glob(path) => glob::glob(path).into_iter().flatten().flatten().collect(),
+        _ => vec![path.into()],
+    }
+}
+
 /// A file may be called `a[1].csv`: what exists is no pattern.
 fn is_glob(path: &str) -> bool {
     path.contains(['*', '?', '[']) && !Path::new(path).exists()

@@ -96,7 +96,7 @@ def test_members_that_learn_from_rows_need_them(tmp_path):
     left = Classifier.load(tmp_path / "fused.deciban").update(of(last), y[last])
     how = {member["name"].split()[0]: member["learned"] for member in left.receipt_["members"]}
     assert how["naive-bayes"] == "statistics" and "nothing" in how.values()
-    with pytest.raises(ValueError, match="from rows and would still know the forgotten rows: give all rows that stay"):
+    with pytest.raises(ValueError, match="from rows and would still know the forgotten rows: give rows, all rows that stay"):
         left.forget(of(last), y[last])
     with pytest.raises(ValueError, match="rows: there are 88 rows of class `no`, and the model is to have 429"):
         fused.update(of(last), y[last], rows=(of(slice(0, 2)), ["yes", "yes"]))

@@ -138,7 +138,7 @@ impl Changed<'_> {
             };
             let list = waiting.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let verb = if waiting.len() == 1 { "learns" } else { "learn" };
-            return Err(Error::parameter("rows", format!("{list} {verb} from rows and {learns}: give {whole}")));
+            return Err(Error::Usage(format!("{list} {verb} from rows and {learns}: give §rows, {whole}")));
         }
         let mut receipt = Receipt::between(kept.source()?.statistics(), source.statistics(), change);
         receipt.members = names.into_iter().zip(how).map(|(name, learned)| MemberChange { name, learned }).collect();

@@ -4,8 +4,16 @@
 //! and gives it its name; until then, whatever has that name stays as it is. A symbolic link stays a link
 //! and its target is replaced, with the mode and, where permitted, the owner of the file that was there.
 //! Devices, pipes and `/dev/stdout` are written into, never replaced.
+//!
+//! Where the system has files without a name (`O_TMPFILE` of Linux), a temporary file is one: it vanishes with its
+//! process, however that ends. It gets a name just before it replaces the target, which a link cannot do. Elsewhere it
+//! has a name from the beginning. The writer of a file with such a name holds a lock on it. One without a lock was left
+//! by a process that was killed, and the next process that writes into the folder removes it.
+//!
+//! A [`Held`] file is read, changed and replaced by one process at a time.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +59,8 @@ pub struct Pending {
 /// A temporary file and the name it will take; dropped, it is removed.
 #[derive(Debug)]
 struct Temporary {
-    path: PathBuf,
+    /// Its own name, once it has one.
+    path: Option<PathBuf>,
     target: PathBuf,
 }
 
@@ -72,14 +81,26 @@ impl Pending {
     }
 
     /// Flushes the file to the disk and gives it its name.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
+        self.commit_if(|_| Ok(()))
+    }
+
+    /// Commits unless a last look at the target, just before it is replaced, finds a fault.
+    fn commit_if(mut self, look: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let refuse = |e: io::Error| failed(&self.path, e);
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(|e| refuse(e.into_error()))?;
         if let Some(temporary) = self.temporary.take() {
             file.sync_all().map_err(refuse)?;
-            drop(file);
-            temporary.rename().map_err(refuse)?;
+            look(&temporary.target)?;
+            let folder = folder_of(&temporary.target).to_path_buf();
+            temporary.rename(&file).map_err(refuse)?;
+            // The name is safe once the folder is.
+            flushed(File::open(folder).and_then(|folder| folder.sync_all())).map_err(|e| {
+                let message = "the file is written, but its folder could not be flushed to the disk: after a power \
+                               failure the file may be gone";
+                refused(&self.path, format!("{message} ({e})"))
+            })?;
         }
         Ok(())
     }
@@ -108,10 +129,85 @@ impl Drop for Pending {
 
 /// Writes a file, whole or not at all.
 pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    filled(path.as_ref(), bytes)?.commit()
+}
+
+/// A pending file with all its bytes.
+fn filled(path: &Path, bytes: &[u8]) -> Result<Pending> {
     let mut pending = Pending::new(path)?;
-    let written = pending.write_all(bytes);
-    written.map_err(|e| failed(&pending.path, e))?;
-    pending.commit()
+    pending.write_all(bytes).map_err(|e| failed(path, e))?;
+    Ok(pending)
+}
+
+/// What a flush of a folder says. Some systems cannot flush folders, and some folders may be written but not read.
+fn flushed(result: io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match result {
+        Err(e) if matches!(e.kind(), InvalidInput | PermissionDenied | Unsupported) => Ok(()),
+        result => result,
+    }
+}
+
+/// A file that is to be read, changed and replaced. While one process holds it, others that ask for it wait, so that no
+/// change is lost. What another program does to the file meanwhile is noticed.
+///
+/// ```
+/// use deciban::output::Held;
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("count");
+/// std::fs::write(&path, "1").unwrap();
+/// let held = Held::new(&path, || eprintln!("waiting"))?;
+/// let count: u32 = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+/// held.replace((count + 1).to_string().as_bytes())?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"2");
+/// # Ok::<(), deciban::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Held {
+    path: PathBuf,
+    /// The file with its lock, and what it was like; `None` for a device or a pipe.
+    file: Option<(File, Metadata)>,
+}
+
+impl Held {
+    /// Waits until no other process holds the file; `waits` is called if it has to.
+    pub fn new(path: impl AsRef<Path>, waits: impl FnOnce()) -> Result<Self> {
+        let path = path.as_ref();
+        let Place::File(target) = place(path)? else { return Ok(Held { path: path.into(), file: None }) };
+        let mut waits = Some(waits);
+        loop {
+            // To be written, too: some systems lock only such files.
+            let file = OpenOptions::new().read(true).write(true).open(&target).map_err(|e| failed(path, e))?;
+            // Where files cannot be locked, a change is still noticed.
+            if let Ok(false) = system::try_lock(&file) {
+                waits.take().into_iter().for_each(|waits| waits());
+                let _ = system::lock(&file);
+            }
+            let found = file.metadata().map_err(|e| failed(path, e))?;
+            // Who had it has put another file in its place.
+            if fs::metadata(&target).is_ok_and(|now| system::is_same(&target, &found, &target, &now)) {
+                return Ok(Held { path: path.into(), file: Some((file, found)) });
+            }
+        }
+    }
+
+    /// Replaces the file, whole or not at all, unless it has changed since it was asked for.
+    pub fn replace(self, bytes: &[u8]) -> Result<()> {
+        let Some((_file, found)) = &self.file else { return write(&self.path, bytes) };
+        filled(&self.path, bytes)?.commit_if(|target| {
+            let is_found = |now: Metadata| {
+                system::is_same(target, found, target, &now)
+                    && (found.len(), found.modified().ok()) == (now.len(), now.modified().ok())
+            };
+            match fs::metadata(target).is_ok_and(is_found) {
+                true => Ok(()),
+                false => Err(refused(
+                    &self.path,
+                    "the file has changed since it was read, and is left as it is: run the command again".into(),
+                )),
+            }
+        })
+    }
 }
 
 /// Whether `path` can be written, so that a long work does not end in an error: its folder exists and takes
@@ -138,9 +234,10 @@ pub fn is_same_file(a: impl AsRef<Path>, b: impl AsRef<Path>) -> bool {
     first.is_file() && second.is_file() && system::is_same(a, &first, b, &second)
 }
 
-/// Removes the temporary files of this process, just before it ends: after Ctrl-C, or for want of memory. It
-/// must not be called inside a signal handler, since it takes a lock. It does not wait for long: the thread that
-/// calls it may be the one that holds the lock.
+/// Removes the temporary files of this process, just before it ends: after Ctrl-C, or for want of memory. From then on
+/// no file of this process gets a name: a thread that is about to give one waits for the end. It must not be called
+/// inside a signal handler, since it takes a lock. It does not wait for long: the thread that calls it may be the one
+/// that holds the lock.
 pub fn remove_pending() {
     let own = std::process::id();
     for _ in 0..100 {
@@ -155,11 +252,12 @@ pub fn remove_pending() {
         for (_, path) in pending.drain(..).filter(|(process, _)| *process == own) {
             let _ = fs::remove_file(path);
         }
+        std::mem::forget(pending);
         return;
     }
 }
 
-/// Temporary files, each with the process that made it: one that was forked knows its parent's.
+/// The temporary files that have a name, each with the process that made it: one that was forked knows its parent's.
 static PENDING: Mutex<Vec<(u32, PathBuf)>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<(u32, PathBuf)>> {
@@ -182,53 +280,102 @@ impl Temporary {
         if !folder.is_dir() {
             return Err(refused(path, format!("the folder `{}` does not exist", folder.display())));
         }
-        let (file, temporary) = Temporary::create(folder, &target).map_err(|e| match e.kind() {
+        remove_stale(folder);
+        let made = match system::unnamed(folder) {
+            Some(file) => Ok((file, None)),
+            None => named(&mut pending(), folder, create).map(|(file, path)| (file, Some(path))),
+        };
+        let (file, own) = made.map_err(|e| match e.kind() {
             io::ErrorKind::PermissionDenied => {
                 refused(path, format!("the folder `{}` does not allow new files", folder.display()))
             }
             _ => failed(path, e),
         })?;
+        let temporary = Temporary { path: own, target };
         if let Some(old) = old {
             system::keep_owner_and_mode(&file, &old).map_err(|e| failed(path, e))?;
         }
         Ok((file, temporary))
     }
 
-    /// A file of a name that nobody has, however many processes and threads write here.
-    fn create(folder: &Path, target: &Path) -> io::Result<(File, Temporary)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".deciban-{}-{number}.tmp", std::process::id()));
-            let mut all = pending();
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => {
-                    all.push((std::process::id(), path.clone()));
-                    return Ok((file, Temporary { path, target: target.into() }));
-                }
-                // Left by a process that was killed, or made on another machine.
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e),
+    /// Puts the file in the place of its target.
+    fn rename(mut self, file: &File) -> io::Result<()> {
+        // Until the end, so that an interrupt comes before the name or after it.
+        let mut all = pending();
+        let path = match self.path.take() {
+            Some(path) => path,
+            None => {
+                let _ = system::try_lock(file);
+                named(&mut all, folder_of(&self.target), |path| system::link(file, path))?.1
             }
+        };
+        let renamed = fs::rename(&path, &self.target);
+        if renamed.is_err() {
+            let _ = fs::remove_file(&path);
         }
-    }
-
-    fn rename(self) -> io::Result<()> {
-        fs::rename(&self.path, &self.target)?;
-        // The name is safe once the folder is. Not every system can say so.
-        let _ = File::open(folder_of(&self.target)).and_then(|folder| folder.sync_all());
-        Ok(())
+        all.retain(|(_, other)| *other != path);
+        renamed
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After a rename there is nothing to remove.
-        let mut all = pending();
-        if let Some(place) = all.iter().position(|(_, path)| *path == self.path) {
-            all.swap_remove(place);
+        if let Some(path) = self.path.take() {
+            let mut all = pending();
+            all.retain(|(_, other)| *other != path);
+            let _ = fs::remove_file(path);
         }
-        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// How the names of temporary files begin and end.
+const NAME: (&str, &str) = (".deciban-", ".tmp");
+
+/// Makes a file of a name that nobody has, however many processes and threads write into the folder.
+fn named<T>(
+    all: &mut Vec<(u32, PathBuf)>,
+    folder: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("{}{}-{number}{}", NAME.0, std::process::id(), NAME.1));
+        match make(&path) {
+            Ok(made) => {
+                all.push((std::process::id(), path.clone()));
+                return Ok((made, path));
+            }
+            // Left by a process that was killed, or made on another machine.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// A new file with its lock.
+fn create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    // Another process may have come first, and have removed the file as one without a lock.
+    let is_lost = matches!(system::try_lock(&file), Ok(false)) || !path.exists();
+    if is_lost { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(file) }
+}
+
+/// Removes the temporary files in a folder whose processes were killed. One look at a folder is enough for a process.
+fn remove_stale(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SEEN.lock().unwrap_or_else(|e| e.into_inner()).insert(folder.into()) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = |name: &str| name.starts_with(NAME.0) && name.ends_with(NAME.1);
+        if name.to_str().is_some_and(is_ours)
+            && let Ok(file) = File::open(entry.path())
+            && let Ok(true) = system::try_lock(&file)
+        {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -295,8 +442,20 @@ mod system {
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::fd::AsFd;
+    #[cfg(target_os = "linux")]
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{MetadataExt, fchown};
     use std::path::Path;
+    #[cfg(target_os = "linux")]
+    use std::path::PathBuf;
+
+    #[cfg(target_os = "linux")]
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::io::Errno;
+
+    #[cfg(not(target_os = "linux"))]
+    pub use super::no_unnamed_files::{link, unnamed};
 
     pub fn is_same(_: &Path, a: &Metadata, _: &Path, b: &Metadata) -> bool {
         (a.dev(), a.ino()) == (b.dev(), b.ino())
@@ -310,6 +469,44 @@ mod system {
             let _ = fchown(file, None, Some(old.gid()));
         }
         file.set_permissions(old.permissions())
+    }
+
+    /// Takes the lock of a file, if nobody has it.
+    pub fn try_lock(file: &File) -> io::Result<bool> {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Waits for the lock of a file.
+    pub fn lock(file: &File) -> io::Result<()> {
+        loop {
+            match flock(file, FlockOperation::LockExclusive) {
+                Err(Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// A file without a name in a folder; `None` if the system does not have such files, or could not name them later.
+    #[cfg(target_os = "linux")]
+    pub fn unnamed(folder: &Path) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = File::from(openat(CWD, folder, flags, Mode::from_raw_mode(0o666)).ok()?);
+        own_path(&file).exists().then_some(file)
+    }
+
+    /// Gives a file without a name its name.
+    #[cfg(target_os = "linux")]
+    pub fn link(file: &File, path: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, own_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn own_path(file: &File) -> PathBuf {
+        format!("/proc/self/fd/{}", file.as_raw_fd()).into()
     }
 
     /// Standard output or standard error, which go on where they are.
@@ -339,5 +536,61 @@ mod system {
 
     pub fn standard(_: u32) -> Option<io::Result<File>> {
         None
+    }
+
+    pub use super::no_unnamed_files::{link, unnamed};
+
+    /// Locks of other systems keep readers away, too.
+    pub fn try_lock(_: &File) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn lock(_: &File) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod no_unnamed_files {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub fn unnamed(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub fn link(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_with_names_are_removed_when_nobody_holds_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let (file, path) = named(&mut pending(), folder.path(), create).unwrap();
+        remove_stale(folder.path());
+        assert!(path.exists(), "its writer holds it");
+        let temporary = Temporary { path: Some(path), target: folder.path().join("a") };
+        temporary.rename(&file).unwrap();
+        assert_eq!((names(), folder.path().join("a").exists()), (1, true));
+        let (file, path) = named(&mut pending(), folder.path(), create).unwrap();
+        drop(Temporary { path: Some(path), target: folder.path().join("a") });
+        drop(file);
+        assert_eq!(names(), 1);
+        assert!(pending().is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_flushed_is_no_fault_and_an_error_of_the_disk_is_one() {
+        for kind in [io::ErrorKind::InvalidInput, io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported] {
+            flushed(Err(kind.into())).unwrap();
+        }
+        assert!(flushed(Err(io::Error::other("of the disk"))).is_err());
     }
 }

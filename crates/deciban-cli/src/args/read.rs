@@ -1,5 +1,7 @@
 //! How tables are read.
 
+use std::path::Path;
+
 use clap::Args;
 use deciban::Result;
 use deciban::data::Schema;
@@ -72,6 +74,11 @@ impl ReadArgs {
             weight: self.weight.clone(),
             ..default
         }
+    }
+
+    /// The file of the labels.
+    pub fn labels(&self) -> Option<&Path> {
+        self.labels.as_deref().map(Path::new)
     }
 
     /// Whether the first line names the columns.

@@ -63,7 +63,8 @@ pub struct Calibrate {
 
 impl Calibrate {
     pub fn run(self) -> Result<()> {
-        self.output.check(self.data.iter().map(Path::new).chain([self.model.as_path()]))?;
+        let inputs = self.data.iter().map(Path::new).chain([self.model.as_path()]);
+        self.output.check(inputs.chain(self.read.labels()))?;
         let model = match Model::load(&self.model)? {
             Model::Calibrated(calibrated) => {
                 crate::output::note!(

@@ -1,11 +1,12 @@
 //! What `deciban update` and `deciban forget` have in common: a model or statistics file, and rows that come or go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::data::Schema;
 use deciban::file::Archive;
 use deciban::learn::Statistics;
+use deciban::output::Held;
 use deciban::{Error, Result};
 use deciban_data::Files;
 use deciban_tasks::{Change, Kept, Receipt, Remark};
@@ -42,8 +43,17 @@ pub struct ChangeArgs {
 impl ChangeArgs {
     pub fn run(self, change: Change) -> Result<()> {
         if let Some(output) = &self.output {
-            output.check(self.data.iter().chain(&self.rows).map(PathBuf::from).chain([self.file.clone()]))?;
+            let inputs = self.data.iter().chain(&self.rows).map(Path::new).chain([self.file.as_path()]);
+            output.check(inputs.chain(self.read.labels()))?;
         }
+        // Two changes of one file at a time would lose one of them.
+        let held = match &self.output {
+            Some(_) => None,
+            None => {
+                let waits = || note!("waiting for another process that changes {}", self.file.display());
+                Some(Held::new(&self.file, waits)?)
+            }
+        };
         let (receipt, after, bytes) = match is_statistics(&self.file.display().to_string()) {
             true => {
                 if !self.rows.is_empty() {
@@ -66,16 +76,13 @@ impl ChangeArgs {
                 (receipt, kept.source()?.statistics().clone(), kept.to_bytes()?)
             }
         };
-        let place = match &self.output {
-            Some(output) => {
-                output.write(&bytes)?;
-                output.to_string()
-            }
-            None => {
-                deciban::output::write(&self.file, &bytes)?;
-                self.file.display().to_string()
-            }
-        };
+        if let Some(output) = &self.output {
+            output.write(&bytes)?;
+        }
+        if let Some(held) = held {
+            held.replace(&bytes)?;
+        }
+        let place = self.output.as_ref().map_or(self.file.display().to_string(), Destination::to_string);
         match self.json {
             true => say!("{:#}", json!(receipt)),
             false => {

@@ -1,6 +1,6 @@
 //! `deciban evaluate`: how good a model's decisions, probabilities and evidence are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::data::{Batch, Cells, Kind, Rows, Tile};
@@ -16,7 +16,7 @@ use deciban_tasks::figures::{Use, report};
 use deciban_tasks::{Evaluated, Evaluating, Terms, evaluate, evaluate_scores, find_class};
 
 use crate::args::{DecisionArgs, ReadArgs, UnusualArgs, one_of, open_to_judge};
-use crate::output::{say, tell};
+use crate::output::{Destination, say, tell};
 use crate::progress::Progress;
 
 /// Evaluate a model on rows whose class is known
@@ -116,7 +116,8 @@ impl Evaluate {
             if !path.extension().is_some_and(|e| e == "html" || e == "htm") {
                 return Err(Error::parameter("report", "give a file that ends in .html"));
             }
-            output::check(path)?;
+            let inputs = self.data.iter().map(Path::new).chain([self.model.as_path()]).chain(self.read.labels());
+            Destination::from(path.clone().into_os_string()).check(inputs)?;
         }
         let model = Model::load(&self.model)?;
         let mut files = open_to_judge(&self.data, &self.read, model.schema())?;

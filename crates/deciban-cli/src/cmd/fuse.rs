@@ -54,7 +54,8 @@ pub struct Fuse {
 
 impl Fuse {
     pub fn run(self) -> Result<()> {
-        self.output.check(self.rows.iter().map(Path::new).chain(self.models.iter().map(PathBuf::as_path)))?;
+        let inputs = self.rows.iter().map(Path::new).chain(self.models.iter().map(PathBuf::as_path));
+        self.output.check(inputs.chain(self.read.labels()))?;
         let load = |path: &PathBuf| Ok((path.display().to_string(), Model::load(path)?));
         let fusible = Fusible::new(self.models.iter().map(load).collect::<Result<_>>()?)?;
         let mut files = open_for_model(&self.rows, &self.read, fusible.schema(), true)?;

@@ -124,7 +124,8 @@ fn format(path: Option<&Path>) -> Result<Format> {
 impl Plot {
     pub fn run(self) -> Result<()> {
         let format = format(self.output.as_ref().and_then(Destination::path))?;
-        self.output.iter().try_for_each(|o| o.check(self.data.iter().map(Path::new).chain([self.model.as_path()])))?;
+        let inputs = || self.data.iter().map(Path::new).chain([self.model.as_path()]).chain(self.read.labels());
+        self.output.iter().try_for_each(|output| output.check(inputs()))?;
         let scene = match self.kind {
             PlotKind::Ledger => self.ledger()?,
             PlotKind::LearningCurve => self.learning_curve()?,

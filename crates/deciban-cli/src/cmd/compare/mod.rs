@@ -3,11 +3,14 @@
 
 mod models;
 
+use std::path::Path;
+
 use clap::Args;
-use deciban::Result;
 use deciban::learn::Effort;
+use deciban::{Error, Result};
 
 use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
+use crate::cmd::is_statistics;
 use crate::output::{Destination, say, tell};
 use crate::progress::Progress;
 use deciban_tasks::comparison::{Comparing, MEASURES, Measure, compare};
@@ -65,7 +68,14 @@ pub struct Compare {
 
 impl Compare {
     pub fn run(self) -> Result<()> {
-        self.output.iter().try_for_each(|output| output.check(&self.data))?;
+        let inputs = || self.data.iter().map(Path::new).chain(self.read.labels());
+        self.output.iter().try_for_each(|output| output.check(inputs()))?;
+        if let Some(path) = self.data.iter().find(|path| is_statistics(path)) {
+            return Err(Error::Usage(format!(
+                "`{path}` is a statistics file, and models are compared by rows: fit one model of each kind with \
+                 `deciban fit {path} --model KIND`, and compare these on rows"
+            )));
+        }
         if let (models @ [_, ..], data) = models::split(&self.data) {
             return self.models(models, data);
         }
