@@ -22,7 +22,37 @@ fn an_output_is_never_an_input() {
         assert!(message.contains("is an input, too, and would be replaced"), "{message}");
     }
     folder.fails(&["predict", "wine.deciban", "t.csv", "-o", "wine.deciban"]);
-    assert_eq!(folder.read("t.csv"), rows.as_bytes());
+    folder.ok(&["stats", "t.csv", "-t", "Type", "-o", "t.stats"]);
+    let model = folder.read("wine.deciban");
+    std::fs::copy(folder.path().join("wine.deciban"), folder.path().join("wine.html")).unwrap();
+    std::fs::copy(wine(), folder.path().join("rows.html")).unwrap();
+    for command in [
+        "fit t*.csv -t Type -o t.csv",
+        "fit link.csv -t Type --unlabelled t.csv -o t.csv",
+        "fit link.csv --labels t.csv -o t.csv",
+        "fit t.stats -o t.stats",
+        "merge t.stats t.stats -o t.stats",
+        "update wine.deciban t.csv -o wine.deciban",
+        "page wine.deciban -o wine.deciban",
+        "page wine.html",
+        "evaluate wine.deciban rows.html --report rows.html --format csv",
+    ] {
+        let message = folder.fails(&command.split(' ').collect::<Vec<_>>());
+        assert!(message.contains("is an input, too, and would be replaced"), "{command}: {message}");
+    }
+    for command in [
+        "predict wine.deciban - -o t.csv",
+        "impute wine.deciban - -o t.csv",
+        "fit - -t Type -o t.csv",
+        "predict wine.deciban /dev/stdin -o t.csv",
+    ] {
+        let line = format!("{PROGRAM} {command} < t.csv");
+        let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("t.csv is an input, too, and would be replaced"), "{command}: {message}");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+    }
+    assert_eq!((folder.read("t.csv"), folder.read("wine.deciban")), (rows.into_bytes(), model));
 }
 
 #[test]
@@ -108,6 +138,9 @@ fn a_closed_standard_error_ends_nothing() {
 fn an_interrupt_leaves_no_temporary_file() {
     let folder = Folder::with_model(&[]);
     let before = folder.files();
+    if !cfg!(target_os = "linux") {
+        return;
+    }
     let mut command = folder.command(&["predict", "wine.deciban", "-", "-o", "out.csv"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -115,13 +148,118 @@ fn an_interrupt_leaves_no_temporary_file() {
     stdin.flush().unwrap();
     // The pipe stays open, so that the program waits with its output begun.
     let started = Instant::now();
-    while folder.files() == before && started.elapsed() < Duration::from_secs(5) {
+    let files = format!("/proc/{}/fd", child.id());
+    let has_begun = || {
+        let mut files = std::fs::read_dir(&files).unwrap().flatten();
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(folder.path())))
+    };
+    while !has_begun() && started.elapsed() < Duration::from_secs(5) {
         stdin.write_all("13.2,1.05\n".repeat(50_000).as_bytes()).unwrap();
     }
-    assert_ne!(folder.files(), before, "there is a temporary file while it works");
+    assert!(has_begun(), "there is a temporary file while it works");
+    assert_eq!(folder.files(), before, "it has no name, so it goes with the process");
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn a_limit_of_the_size_of_files_is_an_error() {
+    let folder = Folder::with_model(&[]);
+    let before = folder.files();
+    let wine = wine();
+    for (command, output) in [("predict wine.deciban WINE", "out.csv"), ("fit WINE -t Type", "wine.deciban")] {
+        let command = command.replace("WINE", &wine);
+        let line = format!("ulimit -f 1; exec {PROGRAM} {command} -o {output}");
+        let run = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        assert!(stderr.contains(&format!("deciban: {output}: file too large")), "{stderr}");
+        assert_eq!((run.status.code(), folder.files()), (Some(1), before.clone()));
+    }
+}
+
+/// A device that never ends a line, as data of every format and as a model. Memory is limited, so that a fault here
+/// does not take that of the machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_input_without_an_end_is_refused() {
+    let folder = Folder::with_model(&[]);
+    let fails = |command: &str| {
+        let line = format!("ulimit -v 2000000; exec timeout 60 {PROGRAM} {command}");
+        let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{command}: {message}");
+        assert!(!message.contains("out of memory") && message.len() < 300, "{command}: {message}");
+        message
+    };
+    for format in ["csv", "tsv", "text", "jsonl"] {
+        let message = fails(&format!("predict wine.deciban /dev/zero --format {format}"));
+        assert!(message.contains("a line is longer than 64 MiB: is this a text file?"), "{format}: {message}");
+    }
+    for command in [
+        "predict wine.deciban /dev/zero",
+        "predict wine.deciban - < /dev/zero",
+        "predict wine.deciban /dev/zero --format parquet",
+        "predict wine.deciban /dev/zero --format arrow",
+        "predict wine.deciban /dev/zero --format idx",
+        "fit /dev/zero -t x",
+        "fit /dev/zero --no-header -t c0",
+        "predict /dev/zero /dev/null",
+        "inspect /dev/zero",
+    ] {
+        fails(command);
+    }
+}
+
+/// Names in a file cannot command the terminal of whoever looks at it, nor look like another line.
+#[test]
+fn names_are_shown_without_what_a_terminal_obeys() {
+    let folder = Folder::new();
+    let odd = |name: &str| format!("{name}\u{1b}[31m\u{202e}\nfake");
+    let (column, class, level) = (odd("x"), odd("a"), odd("red"));
+    let mut table = format!("\"{column}\",z,\"c{column}\",\"t{column}\"\n");
+    for i in 0..60 {
+        let (level, class) = if i % 3 == 0 { (level.as_str(), class.as_str()) } else { ("blue", "b") };
+        table += &format!("{i},{},\"{level}\",\"{class}\"\n", i * i % 17);
+    }
+    folder.write("t.csv", table);
+    let target = format!("t{column}");
+    folder.ok(&["fit", "t.csv", "-t", &target, "--model", "naive-bayes", "--keep-statistics", "-o", "m.deciban"]);
+    folder.ok(&["fit", "t.csv", "-t", &target, "--model", "logistic", "-o", "l.deciban"]);
+    folder.ok(&["stats", "t.csv", "-t", &target, "--model", "naive-bayes", "-o", "t.stats"]);
+    folder.write("new.csv", format!("\"{column}\",z,\"c{column}\",\"t{column}\"\n1,2,new\nfake,b\n"));
+    let versus = format!("{class},b");
+    for command in [
+        &["inspect", "m.deciban"][..],
+        &["inspect", "l.deciban"],
+        &["inspect", "t.stats"],
+        &["inspect", "m.deciban", "--risk"],
+        &["inspect", "m.deciban", "--as", "logistic"],
+        &["inspect", "m.deciban", "--json"],
+        &["inspect", "m.deciban", "--versus", &versus],
+        &["explain", "m.deciban", "t.csv", "--row", "1"],
+        &["evaluate", "m.deciban", "t.csv"],
+        &["calibrate", "m.deciban", "t.csv", "-o", "c.deciban"],
+        &["calibrate", "m.deciban", "t.csv", "--method", "temperature", "-o", "c.deciban"],
+        &["fuse", "m.deciban", "l.deciban", "--rows", "t.csv", "-o", "f.deciban"],
+        &["adapt-prior", "m.deciban", "t.csv"],
+        &["compare", "t.csv", "-t", &target, "--models", "naive-bayes,logistic"],
+        &["update", "m.deciban", "t.csv", "-o", "u.deciban"],
+        &["fit", "t.csv", "-t", "none"],
+        &["fit", "t.csv", "-t", &target, "--number", &format!("c{column}")],
+        &["predict", "m.deciban", "t.csv", "--costs", "none>b=1", "-o", "p.csv"],
+    ] {
+        let (_, stdout, stderr) = folder.run(command);
+        for line in stdout.lines().chain(stderr.lines()) {
+            let is_odd = line.contains(['\u{1b}', '\u{202e}']) || line.trim_start().starts_with("fake");
+            assert!(!is_odd, "{command:?}\n{line:?}");
+        }
+    }
+    let text = folder.ok(&["inspect", "m.deciban"]);
+    assert!(text.contains("a\\u001b[31m\\u202e\\nfake"), "{text}");
+    // JSON has the names themselves.
+    let json = folder.json(&["inspect", "m.deciban", "--json"]);
+    assert!(json["classes"].to_string().contains("fake") && json["columns"][0] == column.as_str(), "{json}");
 }
 
 #[test]

@@ -97,3 +97,18 @@ fn wrong_input_leaves_no_file() {
     assert!(message.ends_with("there is no column `Typ` for the target: did you mean `Type`?"), "{message}");
     folder.misused(&["stats", &wine(), "-t", "Type"]);
 }
+
+/// A statistics file has no rows to compare models by.
+#[test]
+fn a_fit_from_statistics_says_which_model_it_is() {
+    let folder = Folder::new();
+    folder.ok(&["stats", &wine(), "-t", "Type", "-o", "wine.stats"]);
+    let (_, _, said) = folder.run(&["fit", "wine.stats", "-o", "m.deciban"]);
+    assert!(said.contains("note: the model is gaussian, which the statistics were made for: no models were compared"));
+    for chosen in [&["--model", "gaussian"][..], &["--covariance", "tied"]] {
+        let (_, _, said) = folder.run(&[&["fit", "wine.stats", "-o", "m.deciban"], chosen].concat());
+        assert!(!said.contains("no models were compared"), "{said}");
+    }
+    let message = folder.misused(&["compare", "wine.stats"]);
+    assert!(message.contains("`wine.stats` is a statistics file, and models are compared by rows"), "{message}");
+}

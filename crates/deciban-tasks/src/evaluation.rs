@@ -8,7 +8,7 @@ use deciban::figures::Figure;
 use deciban::learn::Classifier;
 use deciban::model::Model;
 use deciban::posterior::Prior;
-use deciban::{Error, Result};
+use deciban::{Error, Result, shown};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -353,7 +353,7 @@ impl Evaluated {
             }
             Some(Target { class: target, other, threshold: application }) => {
                 let above = application.map(|a| format!(", taken for it above {:+.1} dB", decibans(a.threshold())));
-                format!("evidence for {target} over {other}{}", above.unwrap_or_default())
+                format!("evidence for {} over {}{}", shown(target), shown(other), above.unwrap_or_default())
             }
         };
         let rows: [(&str, &str, Style); 8] = [

@@ -217,8 +217,15 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
     let model = of_statistics(&request.options, kind, &learner, &statistics)?;
     let weight = statistics.summary().weights().iter().sum();
     let model = request.with_prior(model, weight)?;
-    let (statistics, kind, remarks) = (Some((statistics, Vec::new())), kind.to_string(), Vec::new());
-    Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks })
+    let remarks = match request.model == AUTO && matches!(request.options.names_model(), Ok(None)) {
+        true => vec![Remark::note(format!(
+            "the model is {kind}, which the statistics were made for: no models were compared, since that takes rows; \
+             §model and its options choose another"
+        ))],
+        false => Vec::new(),
+    };
+    let kind = kind.to_string();
+    Ok(Learned { model, kind, statistics: Some((statistics, Vec::new())), comparison: None, crossed: None, remarks })
 }
 
 /// Summarises rows for models of this kind, by options that shape statistics alone; with remarks about the columns.

@@ -8,7 +8,7 @@ use deciban::explain::{Entry, Order};
 use deciban::learn::Classifier;
 use deciban::model::Model;
 use deciban::posterior::Prior;
-use deciban::{Error, Result};
+use deciban::{Error, Result, shown};
 use serde::Serialize;
 
 use crate::application::find_class;
@@ -156,7 +156,8 @@ fn two_best(log_p: &[f64]) -> (usize, Option<usize>) {
 impl Ledger {
     /// What it is about: `A over B`.
     pub fn title(&self) -> String {
-        format!("row {}: {} over {}", self.row, self.of, self.over.as_deref().unwrap_or("the rest"))
+        let over = self.over.as_deref().unwrap_or("the rest");
+        format!("row {}: {} over {}", self.row, shown(&self.of), shown(over))
     }
 
     /// The posterior of both sides.
@@ -187,7 +188,7 @@ impl Ledger {
         lines.push(Line { name: "total".into(), value: String::new(), decibans: self.total });
         let mut text = format!("{}, {}\n{}", self.title(), self.odds(), bars(&lines));
         if !self.missing.is_empty() {
-            text += &format!("missing: {}\n", self.missing.join(", "));
+            text += &format!("missing: {}\n", shown(&self.missing.join(", ")));
         }
         text
     }
@@ -208,7 +209,7 @@ fn bars(lines: &[Line]) -> String {
         false => text.to_string(),
     };
     let rows: Vec<[String; 3]> =
-        lines.iter().map(|line| [cut(&line.name), cut(&line.value), signed(line.decibans)]).collect();
+        lines.iter().map(|line| [cut(&shown(&line.name)), cut(&shown(&line.value)), signed(line.decibans)]).collect();
     let width = |j: usize| rows.iter().map(|row| row[j].chars().count()).max().unwrap_or(0);
     let (names, values, numbers) = (width(0), width(1), width(2));
     let finite = lines.iter().map(|line| line.decibans.abs()).filter(|x| x.is_finite());

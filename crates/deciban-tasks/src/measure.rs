@@ -7,7 +7,7 @@ use deciban::data::{Batch, Schema};
 use deciban::learn::Classifier;
 use deciban::measure::next;
 use deciban::model::Model;
-use deciban::{Error, Result};
+use deciban::{Error, Result, shown};
 use serde::Serialize;
 
 use crate::application::Terms;
@@ -153,7 +153,7 @@ impl<'a> Measuring<'a> {
 impl Measured {
     /// For people.
     pub fn text(&self) -> String {
-        let now = format!("row {}: {}, risk {}", self.row, self.decision, number(self.risk, 4));
+        let now = format!("row {}: {}, risk {}", self.row, shown(&self.decision), number(self.risk, 4));
         if self.measurements.is_empty() {
             return format!("{now}; no cell is missing\n");
         }

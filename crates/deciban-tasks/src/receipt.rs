@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use deciban::data::Kind;
 use deciban::learn::{Block, Statistics};
+use deciban::shown;
 use serde::Serialize;
 
 use crate::change::{Change, stay};
@@ -117,17 +118,18 @@ impl Receipt {
             let what = if *words { "words" } else { "levels" };
             for (names, how) in [(new, "new"), (gone, "gone")] {
                 if !names.is_empty() {
-                    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+                    let mut listed: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
                     if names.len() > SHOWN {
-                        shown.push(format!("{} more", names.len() - SHOWN));
+                        listed.push(format!("{} more", names.len() - SHOWN));
                     }
-                    text += &format!("{how} {what} of `{column}`: {}\n", shown.join(", "));
+                    text += &format!("{how} {what} of `{}`: {}\n", shown(column), shown(&listed.join(", ")));
                 }
             }
         }
         // A model that follows its statistics as a whole needs no list.
         if self.members.len() > 1 || self.members.iter().any(|member| member.learned != Learnt::Statistics) {
             for MemberChange { name, learned } in &self.members {
+                let name = shown(name);
                 text += &match learned {
                     Learnt::Statistics => format!("{name}: learned from its statistics, exactly\n"),
                     Learnt::Rows(rows) => format!("{name}: refitted from {} rows\n", count(*rows)),
@@ -135,7 +137,7 @@ impl Receipt {
                 };
             }
         }
-        self.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
+        self.remarks.iter().for_each(|remark| text += &format!("{}\n", shown(remark)));
         text
     }
 }

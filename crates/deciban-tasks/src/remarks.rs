@@ -4,7 +4,7 @@
 //! changes it. All come from the first rows, before anything is learned.
 
 use deciban::data::{Column, Kind, Profile};
-use deciban::{Error, Result, Wording};
+use deciban::{Error, Result, Wording, shown};
 use deciban_data::{Dates, OddSort, Oddity};
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ impl Remark {
 
     /// The sentence in the words of a front end.
     pub fn message(&self, wording: Wording) -> String {
-        wording.apply(&self.message)
+        shown(&wording.apply(&self.message)).into_owned()
     }
 
     /// The sentence after its weight: `warning: ...`.

@@ -44,7 +44,7 @@ pub fn sample(model: &Model, request: &Sampling, mut each: impl FnMut(usize, &[V
     // A calibration changes what rows say, not how they come about.
     let Model::Generative(generative) = model.plain() else {
         let message = "this model knows classes given rows, not rows given classes: fit a generative one";
-        return Err(Error::parameter("sample", message));
+        return Err(Error::Schema(message.into()));
     };
     let schema = model.schema();
     let prior = request.prior.resolve(schema, model.prior(), model.empirical())?;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use deciban::shown;
+
 /// Rows of cells, the first of which may be a header.
 #[derive(Default)]
 pub struct Table {
@@ -11,12 +13,14 @@ pub struct Table {
 impl Table {
     /// A table with a header.
     pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
-        Table { rows: vec![header.into_iter().map(Into::into).collect()] }
+        let mut table = Table::default();
+        table.row(header);
+        table
     }
 
     /// Adds a row.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        self.rows.push(cells.into_iter().map(|cell| shown(&cell.into()).into_owned()).collect());
     }
 }
 
@@ -85,6 +89,9 @@ mod tests {
         table.row(["Barolo", "59"]);
         table.row(["é", "123"]);
         assert_eq!(table.to_string(), "class   rows\nBarolo    59\né        123\n");
+        let mut table = Table::new(["class", "rows"]);
+        table.row(["a\nb\u{1b}[2J\u{202e}", "1"]);
+        assert_eq!(table.to_string().lines().nth(1), Some("a\\nb\\u001b[2J\\u202e     1"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Messages name options by a mark, as in `§weight_decay` or `§model=tree`, and each front end writes them its
 //! own way ([`Wording`]): the program `--model tree`, Python `model="tree"`.
 
-use crate::wording::Wording;
+use crate::wording::{Wording, shown};
 
 /// `Result` with deciban's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -163,7 +163,7 @@ impl Error {
     /// );
     /// ```
     pub fn worded(&self, wording: Wording) -> String {
-        wording.apply(&self.marked())
+        shown(&wording.apply(&self.marked())).into_owned()
     }
 
     /// The message with its options marked, to put into another.

@@ -78,7 +78,7 @@ pub mod select;
 pub mod registry;
 
 pub use error::{Error, Result};
-pub use wording::Wording;
+pub use wording::{Wording, shown, shown_lines};
 
 /// The Rust example of README.md runs as a test.
 #[cfg(doctest)]

@@ -2,6 +2,46 @@
 //!
 //! A message marks an option by `§`, with a value after `=`: `§weight_decay`, `§model=tree`, `§ignore='shoe size'`.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A text for people, without what a terminal obeys instead of showing it: control characters, ends of lines and marks
+/// that turn the direction of writing stand there as in JSON. So a name in a file cannot look like something else.
+///
+/// ```
+/// assert_eq!(deciban::shown("red\u{1b}[31m\nBarolo"), "red\\u001b[31m\\nBarolo");
+/// ```
+pub fn shown(text: &str) -> Cow<'_, str> {
+    without(text, is_obeyed)
+}
+
+/// Does what [`shown`] does with a text that has lines and tabs of its own, which it keeps.
+pub fn shown_lines(text: &str) -> Cow<'_, str> {
+    without(text, |c| !matches!(c, '\n' | '\t') && is_obeyed(c))
+}
+
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn without(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return text.into();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        let _ = match c {
+            c if !is_escaped(c) => write!(out, "{c}"),
+            '\n' => write!(out, "\\n"),
+            '\r' => write!(out, "\\r"),
+            '\t' => write!(out, "\\t"),
+            // All of them are below 0x10000.
+            c => write!(out, "\\u{:04x}", u32::from(c)),
+        };
+    }
+    out.into()
+}
+
 /// How options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {

@@ -104,7 +104,7 @@ impl Impute {
         let filled: Vec<String> = counts.iter().enumerate().filter(|(_, n)| **n > 0).map(of_column).collect();
         match filled.is_empty() {
             true => note!("no cell was missing"),
-            false => note!("filled cells: {}", filled.join(", ")),
+            false => note!("filled cells: {}", deciban::shown(&filled.join(", "))),
         }
         Ok(())
     }

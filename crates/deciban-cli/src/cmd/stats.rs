@@ -1,5 +1,7 @@
 //! `deciban stats`: rows to a statistics file.
 
+use std::path::Path;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use deciban::learn::{Generative, Named};
@@ -8,7 +10,7 @@ use deciban_tasks::sql::{self, Dialect, Query};
 use deciban_tasks::{Learning, collect, describe};
 
 use crate::args::{ColumnArgs, GenerativeArgs, ReadArgs, one_of};
-use crate::output::{Destination, note, say, tell};
+use crate::output::{Destination, bytes, note, tell};
 use crate::progress::Progress;
 
 /// Summarise labelled rows into a statistics file, to merge, forget and fit from
@@ -67,7 +69,7 @@ impl Stats {
         }
         // The argument parser asks for it.
         let Some(output) = &self.output else { return Ok(()) };
-        output.check(self.data.iter().chain(&self.from_sql))?;
+        output.check(self.data.iter().chain(&self.from_sql).map(Path::new).chain(self.read.labels()))?;
         if !self.from_sql.is_empty() {
             return self.answered(&request, output);
         }
@@ -95,7 +97,8 @@ impl Stats {
             diagonal,
         };
         for statement in query.statements()? {
-            say!("{statement}\n");
+            // As it is: the names are those of the database.
+            bytes(format!("{statement}\n\n").as_bytes())?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use deciban::calibrate::{Calibration, LlrMap};
 use deciban::evidence::decibans;
 use deciban::learn::Classifier;
 use deciban::model::{CalibratedModel, Model};
+use deciban::shown;
 use serde_json::{Value, json};
 
 use crate::table::number;
@@ -17,11 +18,14 @@ pub fn calibration(map: &Calibration, classes: &[String]) -> String {
                 offset => format!(" {}", signed(&number(offset, 4))),
             };
             let bound = bound_in_words(line.bound);
-            format!("calibrated: LLR({}) = {} × model's{offset}{bound}", classes[1], number(line.scale, 4))
+            format!("calibrated: LLR({}) = {} × model's{offset}{bound}", shown(&classes[1]), number(line.scale, 4))
         }
         Calibration::Affine(line) => {
-            let biases: Vec<String> =
-                classes.iter().zip(&line.bias).map(|(c, b)| format!("{c} {}", signed(&number(*b, 3)))).collect();
+            let biases: Vec<String> = classes
+                .iter()
+                .zip(&line.bias)
+                .map(|(c, b)| format!("{} {}", shown(c), signed(&number(*b, 3))))
+                .collect();
             let biases =
                 if line.bias.iter().all(|b| *b == 0.0) { String::new() } else { format!("; {}", biases.join(", ")) };
             format!("calibrated: evidence = {} × model's{biases}{}", number(line.scale, 4), bound_in_words(line.bound))
@@ -38,7 +42,7 @@ pub fn calibration(map: &Calibration, classes: &[String]) -> String {
         Calibration::OneVersusRest(rest) => {
             let map = |(class, map): (&String, &LlrMap)| {
                 let text = calibration(&of_two(map), &[String::new(), class.clone()]);
-                format!("{class} against the rest {text}")
+                format!("{} against the rest {text}", shown(class))
             };
             classes.iter().zip(&rest.maps).map(map).collect::<Vec<_>>().join("\n")
         }
@@ -91,7 +95,7 @@ pub(super) fn map_in_words(model: &CalibratedModel) -> String {
     match (model.model(), map) {
         (Model::Fused(_), Calibration::Affine(line)) if line.scale == 1.0 && line.bound == 0.0 => {
             let offset = |(class, b): (&String, &f64)| {
-                format!("{class} {}{}", if *b < 0.0 { "−" } else { "+" }, number(b.abs(), 3))
+                format!("{} {}{}", shown(class), if *b < 0.0 { "−" } else { "+" }, number(b.abs(), 3))
             };
             let shown: Vec<String> = classes.iter().zip(&line.bias).take(MOST_OFFSETS).map(offset).collect();
             let more = if classes.len() > MOST_OFFSETS { ", ..." } else { "" };

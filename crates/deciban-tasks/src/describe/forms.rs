@@ -6,7 +6,7 @@ use deciban::family::gaussian::{GaussianDensity, LinearForm, QuadraticForm};
 use deciban::learn::{Block, Classifier, FittedBlock, GenerativeModel};
 use deciban::numerics::Matrix;
 use deciban::posterior::Prior;
-use deciban::{Error, Result};
+use deciban::{Error, Result, shown};
 use serde_json::{Value, json};
 
 use crate::table::{Table, number};
@@ -72,7 +72,7 @@ pub fn versus(density: &GaussianDensity, schema: &Schema, a: usize, b: usize) ->
     let QuadraticForm { a: matrix, b: weights, c } = density.quadratic(a, b)?;
     let classes = schema.classes();
     let names = schema.names();
-    let title = format!("LLR {} over {}, in nats: x'Ax + b'x + c", classes[a], classes[b]);
+    let title = format!("LLR {} over {}, in nats: x'Ax + b'x + c", shown(&classes[a]), shown(&classes[b]));
     let mut table =
         Table::new([String::new(), "b".to_string(), "A".to_string()].into_iter().chain(names.iter().cloned()));
     for (i, name) in names.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Fused models in words and tables: the members with their weights, and each member as it is described alone.
 
-use deciban::Result;
 use deciban::learn::Classifier;
 use deciban::model::{FusedModel, Member};
+use deciban::{Result, shown};
 use serde_json::{Value, json};
 
 use super::{Describe, Description};
@@ -37,7 +37,7 @@ impl Describe for FusedModel {
 
 /// A line for each member.
 fn fused_options(model: &FusedModel) -> String {
-    let lines = model.members().iter().map(|m| format!("  {:.3} × {}", m.weight, m.name));
+    let lines = model.members().iter().map(|m| format!("  {:.3} × {}", m.weight, shown(&m.name)));
     format!("fused from {} models:\n{}", model.members().len(), lines.collect::<Vec<_>>().join("\n"))
 }
 
@@ -50,7 +50,7 @@ fn fused(model: &FusedModel, confidence: f64) -> String {
     let mut text = format!("fused from {} models\n\n{table}", model.members().len());
     for Member { name, model, .. } in model.members() {
         let described = Description { model, confidence }.text();
-        text += &format!("\n# {name}\n\n{}\n", described.trim_end());
+        text += &format!("\n# {}\n\n{}\n", shown(name), described.trim_end());
     }
     text
 }

@@ -17,7 +17,7 @@ pub use generative::{gaussian, model, parameters};
 use deciban::expected::{By, Expected};
 use deciban::learn::{Classifier, GenerativeModel, Statistics};
 use deciban::model::Model;
-use deciban::{Error, Result};
+use deciban::{Error, Result, shown};
 use serde_json::Value;
 
 use self::calibration::map_in_words;
@@ -107,7 +107,7 @@ pub fn statistics(name: &str, statistics: &Statistics) -> String {
     }
     let folds = if summary.folds() > 1 { format!(", {} folds", summary.folds()) } else { String::new() };
     let columns = statistics.schema().columns().len();
-    format!("{}: {} rows, {columns} columns{folds}\n{table}", name, rows.iter().sum::<f64>())
+    format!("{}: {} rows, {columns} columns{folds}\n{table}", shown(name), rows.iter().sum::<f64>())
 }
 
 /// All that `inspect` shows of a model, as data and as text.

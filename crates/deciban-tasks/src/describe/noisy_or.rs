@@ -1,7 +1,7 @@
 //! Noisy-OR models in words and tables.
 
-use deciban::Result;
 use deciban::learn::{Cause, Classifier, NoisyOrFit, NoisyOrModel};
+use deciban::{Result, shown};
 use serde_json::{Value, json};
 
 use super::Describe;
@@ -61,7 +61,7 @@ fn noisy_or_options(model: &NoisyOrModel) -> String {
     let fit = model.fit();
     format!(
         "noisy-or, effect `{}`, pseudo-count {}, {} iterations, largest violation {}",
-        model.effect(),
+        shown(model.effect()),
         fit.pseudo_count,
         fit.iterations,
         number(fit.violation, 3)
