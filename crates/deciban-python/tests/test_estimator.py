@@ -16,15 +16,21 @@ from sklearn.exceptions import NotFittedError as TheirNotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_estimator,
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
 
 from deciban import Classifier, NotFittedError
+from deciban.sklearn import expected_failed_checks
 
 X, Y = load_wine(return_X_y=True)
 FRAME, LABELS = load_wine(return_X_y=True, as_frame=True)
 
-NAMES = "auto gaussian naive-bayes bernoulli multinomial table tree logistic probit cloglog k-dependence least-squares noisy-or".split()
-MODELS = [Classifier(name, effort="quick" if name == "auto" else None) for name in NAMES]
+NAMES = "gaussian naive-bayes bernoulli multinomial table tree logistic probit cloglog k-dependence least-squares noisy-or".split()
+MODELS = [Classifier(name) for name in NAMES]
 # What a constant column of a class breaks is whole again with the advice of the error, or without variances.
 MODELS += [Classifier("gaussian", shrinkage=0.1), Classifier("gaussian", covariance="diagonal", shrinkage="auto")]
 MODELS += [Classifier("naive-bayes", family="histogram")]
@@ -36,7 +42,6 @@ NEGATIVE = "a negative count is an error that names the column, the row and the 
 
 #: Checks that fail for a reason, by model and check.
 EXPECTED = {
-    "auto": {"check_sample_weight_equivalence_on_sparse_data": "rows are dealt into folds one by one, so a row that is there twice may count otherwise than one of weight 2"},
     "gaussian": dict.fromkeys(
         ("check_sample_weights_shape", "check_sample_weights_not_overwritten", "check_sample_weight_equivalence_on_dense_data"),
         CONSTANT,
@@ -56,35 +61,69 @@ EXPECTED = {
     "multinomial": {"check_positive_only_tag_during_fit": NEGATIVE},
     "table": {"check_sample_weight_equivalence_on_dense_data": "a table of 30 columns has too many cells, and is refused"},
     "cloglog": {"check_classifiers_train": "predict_log_proba is finite where predict_proba is too small for a double"},
-    "noisy-or": {
-        "check_positive_only_tag_during_fit": NEGATIVE,
-        "check_sample_weight_equivalence_on_dense_data": "the optimum is found to seven digits, the check asks for more",
-    },
+    "noisy-or": {"check_positive_only_tag_during_fit": NEGATIVE},
 }
 
 
-def expected_failures(classifier):
+def failures(classifier):
     """The checks that a classifier fails, and why."""
     is_plain = classifier.shrinkage is None and classifier.family is None
-    failures = dict(EXPECTED.get(classifier.model, {})) if is_plain else {}
+    found = dict(EXPECTED.get(classifier.model, {})) if is_plain else {}
     tags = classifier.__sklearn_tags__().input_tags
     if not tags.string:
-        failures["check_dtype_object"] = NOT_A_NUMBER
+        found["check_dtype_object"] = NOT_A_NUMBER
     if not tags.allow_nan:
-        failures["check_estimators_nan_inf"] = MISSING
-    return failures
+        found["check_estimators_nan_inf"] = MISSING
+    return found
 
 
-@parametrize_with_checks(MODELS, expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(MODELS, expected_failed_checks=failures, xfail_strict=True)
 def test_check_estimator(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
 
 
+#: Those among which folds choose: a check that the choice passes by chance is no fault.
+SEARCHES = [Classifier(effort="quick")]
+
+
+@parametrize_with_checks(SEARCHES, expected_failed_checks=expected_failed_checks)
+def test_check_estimator_of_searches(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def test_what_searches_fail_is_listed_as_scikit_learn_lists_it():
+    reasons = expected_failed_checks(Classifier(effort="quick"))
+    found = check_estimator(Classifier(effort="quick"), expected_failed_checks=reasons, on_skip=None, on_fail=None)
+    assert {row["status"] for row in found} <= {"passed", "skipped", "xfail"}
+    assert {row["check_name"] for row in found if row["status"] == "xfail"} <= set(reasons)
+    for searches in (Classifier("fused"), Classifier("additive"), Classifier("logistic", calibrate="pav"), Classifier("gaussian", components=2)):
+        assert expected_failed_checks(searches).keys() == reasons.keys()
+    assert expected_failed_checks(StandardScaler()) == {}
+
+
+SINGLE = [Classifier(name) for name in "bernoulli multinomial tree a1de parzen logistic probit cloglog k-dependence noisy-or least-squares".split()]
+SINGLE += [Classifier("gaussian", shrinkage=0.1), Classifier("gaussian", covariance="tied", shrinkage="auto")]
+SINGLE += [Classifier("naive-bayes", family="histogram"), Classifier("table", ignore=list(range(3, 30)))]
+SINGLE += [Classifier("additive", weight_decay=1.0, pairs=0)]
+
+
+@pytest.mark.parametrize("model", SINGLE, ids=repr)
+def test_a_weight_is_a_repetition_in_every_single_model(model):
+    assert expected_failed_checks(model) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_sample_weight_equivalence_on_dense_data("Classifier", model)
+        if model.__sklearn_tags__().input_tags.sparse:
+            check_sample_weight_equivalence_on_sparse_data("Classifier", model)
+
+
 def test_tags_say_what_models_take():
     counts, sparse = np.array([[0, 2], [1, 0], [3, 1], [0, 4]]), sp.csr_matrix([[0, 2], [1, 0], [3, 1], [0, 4]])
-    for classifier in MODELS:
+    for classifier in MODELS + SEARCHES:
         tags, labels = classifier.__sklearn_tags__(), [0, 1, 0, 1]
         if tags.input_tags.sparse:
             clone(classifier).fit(sparse, labels)

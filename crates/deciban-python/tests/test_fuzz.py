@@ -32,7 +32,7 @@ MODELS = [
     lambda: Classifier("logistic"),
     lambda: Classifier("least-squares"),
     lambda: Classifier("noisy-or"),
-    *(getattr(deciban.sklearn, name) for name in deciban.sklearn.__all__),
+    *(getattr(deciban.sklearn, name) for name in deciban.sklearn.__all__ if name[0].isupper()),
 ]
 
 

@@ -93,9 +93,14 @@ pub fn em(objective: &impl Objective, theta: Vec<f64>, scales: &Scales<'_>, limi
 /// Projected Newton steps.
 pub fn newton(objective: &impl Objective, theta: Vec<f64>, scales: &Scales<'_>, limits: Limits) -> Result<Solution> {
     let mut walk = Walk::start(objective, theta, Curvature::Exact, scales)?;
-    while !walk.done(limits) {
+    loop {
+        // Newton's steps double the digits: the one after the goal leaves what rounding leaves.
+        let is_last = walk.violation <= limits.gradient;
+        if walk.done(limits) && !is_last {
+            break;
+        }
         let Some((direction, bound)) = direction(&walk, scales) else { break };
-        if !search(objective, &mut walk, &direction, &bound, scales)? {
+        if !search(objective, &mut walk, &direction, &bound, scales)? || is_last {
             break;
         }
     }

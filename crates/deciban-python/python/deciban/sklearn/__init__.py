@@ -9,6 +9,7 @@ except ImportError:
     raise ImportError("deciban.sklearn derives from scikit-learn's classes: pip install scikit-learn") from None
 
 from ._categorical import CategoricalNB
+from ._checks import expected_failed_checks
 from ._discrete import BernoulliNB, ComplementNB, MultinomialNB
 from ._discriminant import LinearDiscriminantAnalysis
 from ._gaussian import GaussianNB
@@ -24,4 +25,5 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "QuadraticDiscriminantAnalysis",
+    "expected_failed_checks",
 ]
