@@ -526,3 +526,51 @@ fn texts_learn_words_that_no_labelled_row_has() {
     // It has taken steps: the words of the other rows are known.
     assert!(!told.2.contains(": 0 steps") && words(&folder) > 2 * few, "{}", told.2);
 }
+
+/// Vowels of twelve speakers, each of whom says a vowel in a way of their own, always nearly the same.
+fn spoken(seed: u64) -> String {
+    let (mut shared, mut random) = (Random::new(1), Random::new(seed));
+    let centres: [[f64; 3]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| 1.5 * shared.normal()));
+    let mut text = "x,y,z,speaker,vowel\n".to_string();
+    for speaker in 0..12 {
+        for (vowel, centre) in ["a", "e", "i", "o"].iter().zip(&centres) {
+            let own = centre.map(|x| x + random.normal());
+            for _ in 0..10 {
+                let [x, y, z] = own.map(|x| x + 0.05 * random.normal());
+                text += &format!("{x},{y},{z},s{speaker},{vowel}\n");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn with_groups_a_fit_promises_what_new_groups_show() {
+    let folder = Folder::new();
+    folder.write("known.csv", spoken(2));
+    (3..7).for_each(|seed| folder.write(&format!("new{seed}.csv"), spoken(seed)));
+    let fit = |more: &[&str]| {
+        let options = ["fit", "known.csv", "-t", "vowel", "-o", "m.deciban", "--json"];
+        let told = folder.json(&[&options[..], more].concat());
+        let promised = told["compared"][0]["log_loss"].as_f64().unwrap();
+        let loss = |seed: i32| {
+            let figures = folder.json(&["evaluate", "m.deciban", &format!("new{seed}.csv"), "--json"]);
+            figures["log_loss"].as_f64().unwrap()
+        };
+        (promised, (3..7).map(loss).sum::<f64>() / 4.0, told)
+    };
+    let (promised, found, _) = fit(&["--ignore", "speaker"]);
+    assert!(promised < 0.2 * found, "the case is the wrong one: {promised} {found}");
+    let (promised, apart, told) = fit(&["--group", "speaker"]);
+    assert!((0.6..1.6).contains(&(promised / apart)), "{promised} {apart}");
+    assert!(apart < 0.8 * found, "{apart} {found}");
+    assert_eq!(told["columns"], serde_json::json!(["x", "y", "z"]), "a group is no feature");
+    // Twelve groups are fewer than the twenty folds of a search of so few rows by default.
+    let message = folder.fails(&["fit", "known.csv", "-t", "vowel", "--group", "speaker", "--folds", "20"]);
+    assert_eq!(message, "--group: 12 groups are too few for 20 folds: give --folds 12");
+    let message = folder.fails(&["fit", "known.csv", "-t", "vowel", "--group", "speakr"]);
+    assert!(message.contains("there is no column `speakr` for the groups or folds"), "{message}");
+    folder.ok(&["stats", "known.csv", "-t", "vowel", "--ignore", "speaker", "-o", "known.stats"]);
+    let message = folder.fails(&["fit", "known.stats", "--group", "speaker"]);
+    assert!(message.contains("--group: rows have groups, statistics have none"), "{message}");
+}

@@ -41,8 +41,8 @@ pub fn calibration(name: &str) -> PyResult<Method> {
 
 /// How the stream is read: cells and texts as `table` reads them. Rows lack a label only if they count then.
 fn options(table: &Table, (target, kinds, weight): Columns, request: &Learning) -> PyResult<Options> {
-    let unlabelled = request.options.unlabelled_weight > 0.0;
-    Ok(Options { unlabelled, ..table.file_options(&target, kinds, weight, None)? })
+    let (unlabelled, group) = (request.options.unlabelled_weight > 0.0, request.options.group.clone());
+    Ok(Options { unlabelled, ..table.file_options(&target, kinds, weight, group)? })
 }
 
 /// How rows on other machines are read: those without a label are left out.

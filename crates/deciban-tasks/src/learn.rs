@@ -2,7 +2,8 @@
 //! should know about the data.
 
 use deciban::calibrate::Method;
-use deciban::data::{Column, Identity, Profile};
+use deciban::data::{Column, Profile};
+use deciban::engine::Engine;
 use deciban::folds::Folds;
 use deciban::learn::{Classifier, Count, Generative, Learner, Named, Options, Seen, Statistics, model_of};
 use deciban::model::{AUTO, Candidate, FUSED, Model, settles, statistics_of};
@@ -103,8 +104,8 @@ pub struct Learned {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
-    if request.options.equal_together {
-        input.tell_apart(Identity::Contents);
+    if let Some(identity) = request.options.identity() {
+        input.tell_apart(identity);
     }
     let kind = match request.model.as_str() {
         AUTO => request.options.names_model()?,
@@ -213,6 +214,9 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
     if request.calibrate.is_some() {
         return Err(Error::parameter("calibrate", "scores come from rows, not from statistics"));
     }
+    if request.options.group.is_some() {
+        return Err(Error::parameter("group", "rows have groups, statistics have none: drop the option"));
+    }
     request.options.check(kind)?;
     let model = of_statistics(&request.options, kind, &learner, &statistics)?;
     let weight = statistics.summary().weights().iter().sum();
@@ -314,7 +318,7 @@ impl Learning {
         let default_folds = comparison::default_folds(searched.rows, &input.schema()?);
         let drawn = (self.options.search_folds(default_folds)?, self.options.seed);
         let candidates = comparison::candidates(&searched, models, *effort, drawn, &mut remarks)?;
-        let folds = Folds::stratified(searched.engine(), drawn.0, drawn.1)?;
+        let folds = self.folds(searched.engine(), drawn.0)?;
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
         let compared = CrossValidation::new(folds).calibrated(calibrated).run(searched.engine(), &candidates)?;
@@ -328,7 +332,8 @@ impl Learning {
             let (kind, statistics) = (FUSED.to_string(), self.kept(&model, input)?);
             return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
         }
-        let options = comparison::fit_options(models, *effort, drawn, default_folds, input.identity());
+        let group = self.options.group.as_deref();
+        let options = comparison::fit_options(models, *effort, drawn, default_folds, input.identity(), group);
         compared.name_fused(&options);
         let model = finished(compared.refit_best(&candidates, input)?)?;
         let best = &compared.ranked()[0];
@@ -343,6 +348,14 @@ impl Learning {
         Ok(learned)
     }
 
+    /// Folds of the rows. As many are made of groups as are asked for, and otherwise as many as there are groups for.
+    fn folds(&self, rows: &dyn Engine, count: usize) -> Result<Folds> {
+        match (&self.options.group, self.options.folds) {
+            (Some(_), Some(_)) => Folds::grouped(rows, count, self.options.seed),
+            _ => Folds::stratified(rows, count, self.options.seed),
+        }
+    }
+
     /// The statistics that are to be kept of a model that was found.
     fn kept(&self, model: &Model, input: &dyn Input) -> Result<Option<(Statistics, Vec<usize>)>> {
         (self.keep != Keep::Nothing).then(|| statistics_behind(model, input)).transpose()
@@ -350,7 +363,7 @@ impl Learning {
 
     /// Puts a calibration on a model, by cross-validation of its recipe.
     fn calibrate(&self, to: &mut Learned, candidate: Candidate, method: Method, input: &dyn Input) -> Result<()> {
-        let folds = Folds::stratified(input, self.options.auto_folds()?, self.options.seed)?;
+        let folds = self.folds(input, self.options.auto_folds()?)?;
         let crossed = Crossed::new(input, &candidate, method, folds, self.memory)?;
         to.model = crossed.calibrate(to.model.clone())?;
         to.crossed = Some(crossed);

@@ -147,6 +147,13 @@ impl Source {
 
     /// The statistics of other rows, to be learned or forgotten.
     pub fn summarise(&self, rows: &dyn Engine) -> Result<Statistics> {
+        if self.recipe.options.group.is_some() && self.statistics.summary().folds() > 1 {
+            return Err(Error::Schema(
+                "the statistics keep folds of groups, and which group of them a row belongs to is not known: fit the \
+                 model anew with all rows"
+                    .into(),
+            ));
+        }
         self.statistics.of_more(rows)
     }
 

@@ -49,10 +49,16 @@ impl ColumnArgs {
         self.open_with(paths, read, Options::default())
     }
 
-    /// The same, with rows that lack their class, and files of such rows.
-    pub fn open_unlabelled(&self, paths: &[String], read: &ReadArgs, unlabelled_files: &[String]) -> Result<Files> {
-        let unlabelled_files = unlabelled_files.to_vec();
-        self.open_with(paths, read, Options { unlabelled: true, unlabelled_files, ..Options::default() })
+    /// The same, with rows that lack their class, files of such rows, and a column of groups.
+    pub fn open_unlabelled(
+        &self,
+        paths: &[String],
+        read: &ReadArgs,
+        unlabelled_files: &[String],
+        group: Option<&str>,
+    ) -> Result<Files> {
+        let (unlabelled_files, fold) = (unlabelled_files.to_vec(), group.map(String::from));
+        self.open_with(paths, read, Options { unlabelled: true, unlabelled_files, fold, ..Options::default() })
     }
 
     /// The same, with a column of folds or groups.

@@ -36,6 +36,7 @@ use crate::progress::Progress;
   deciban fit train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
       --pca 50 -o mnist.deciban
   deciban fit few.csv --target diagnosis --model gaussian --unlabelled many.csv -o cancer.deciban
+  deciban fit visits.csv --target outcome --group patient -o outcome.deciban
   deciban fit cancer.csv --target diagnosis --model naive-bayes --calibrate pav -o cancer.deciban
   deciban fit hospital-a.stats hospital-b.stats --covariance tied -o both.deciban
   deciban fit january.csv --target diagnosis --keep-statistics -o m.deciban")]
@@ -72,6 +73,10 @@ pub struct Fit {
     /// Keep the statistics of the rows in the model file, so that `update` and `forget` can change the model
     #[arg(long)]
     keep_statistics: bool,
+    /// Rows with the same value of this column belong together: all folds within the fit keep them in one, and the
+    /// column is no feature
+    #[arg(long, value_name = "COLUMN", conflicts_with = "equal_together")]
+    group: Option<String>,
     /// Learn from the rows of this table too, which have no label; --unlabelled-weight is 1 by default then
     #[arg(long, value_name = "FILE")]
     unlabelled: Vec<String>,
@@ -104,6 +109,7 @@ impl Fit {
             options: Options {
                 effort: self.effort,
                 models: self.models.clone(),
+                group: self.group.clone(),
                 ..self
                     .k_dependence
                     .put(self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))))
@@ -121,9 +127,10 @@ impl Fit {
         let learned = match statistics_files(&self.data)? {
             Some(statistics) => learn_from_statistics(&request, statistics)?,
             None => {
+                let group = self.group.as_deref();
                 let mut files = match request.options.unlabelled_weight > 0.0 {
-                    true => self.columns.open_unlabelled(&self.data, &self.read, &self.unlabelled)?,
-                    false => self.columns.open(&self.data, &self.read)?,
+                    true => self.columns.open_unlabelled(&self.data, &self.read, &self.unlabelled, group)?,
+                    false => self.columns.open_folded(&self.data, &self.read, group)?,
                 };
                 let _progress = Progress::watch(&mut files, "learning");
                 learn(&request, &mut files)?

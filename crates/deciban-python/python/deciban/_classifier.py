@@ -296,7 +296,7 @@ class Classifier(Estimator):
 
     # Learning
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Learns from labelled rows.
 
         Parameters
@@ -311,6 +311,10 @@ class Classifier(Estimator):
             it counts. With a stream, the name of their column; the labels are then texts, or integers if all are.
         sample_weight : array-like or str, optional
             A weight of each row; with a stream, the name of a column.
+        groups : array-like or str, optional
+            What belongs together, such as the visits of a patient: a value for each row, or the name of a column, which
+            is not a feature then. Rows of a group stay in one fold wherever the fit holds rows out, so that figures
+            and choices are those for new groups.
 
         Returns
         -------
@@ -328,12 +332,19 @@ class Classifier(Estimator):
         if not isinstance(self.model, str):
             raise TypeError(f"model must be a name such as 'gaussian', not {type(self.model).__name__}")
         if isinstance(y, str):
-            model = _stream.fit(self, X, y, sample_weight)
+            model = _stream.fit(self, X, y, sample_weight, groups)
             _warn(model.remarks)
             self._seen = None
             return self._loaded(model, keep_prior=False)
+        group = None
+        if groups is not None:
+            group = groups if isinstance(groups, str) else _labels.name_of(groups, "groups")
+            if isinstance(groups, str):
+                groups, X = _frame.column(X, group), _frame.frame(X).without([group])
         table, labels, frame = self._table(X, y, sample_weight, None)
-        options, name = _options.learner(self.get_params()), _labels.name_of(y)
+        if groups is not None:
+            table.set_folds(_labels.groups(groups, frame.rows, "groups"))
+        options, name = _options.learner(self.get_params(), group), _labels.name_of(y)
         with _progress.watch(self.progress, "learning") as report:
             model = _core.Model.fit(table, list(labels), self.model, options, name, self.calibrate, self.n_jobs, report)
         _warn(model.remarks)

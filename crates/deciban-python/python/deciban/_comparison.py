@@ -8,8 +8,6 @@ import json
 import os
 import warnings
 
-import numpy as np
-
 from . import _application, _core, _frame, _labels, _options, _progress
 from ._classifier import Classifier, RemarkWarning
 
@@ -266,10 +264,10 @@ def compare(
         if target is not None and y is not None:
             raise ValueError("give y, or target, the column of the labels: not both")
         named = [name for name in (target, folded) if isinstance(name, str)]
-        found = {name: _column(X, name) for name in named}
+        found = {name: _frame.column(X, name) for name in named}
         y, name = (found[target], target) if target is not None else (y, _labels.name_of(y))
         folded = found[folded] if isinstance(folded, str) else folded
-        X = _without(_frame.frame(X), named) if named else X
+        X = _frame.frame(X).without(named) if named else X
     fitted = _fitted(models)
     if fitted is not None:
         given = {"folds": (folds, "auto"), "effort": (effort, "normal"), "by": (by, "log-loss"), "group": (group, None), "fold": (fold, None), "equal_together": (equal_together, False)}
@@ -322,34 +320,12 @@ def _paths(X) -> list[str]:
     return [path]
 
 
-def _column(X, name):
-    """A column of a table by its name, as labels are given."""
-    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # a lazy frame of Polars
-        X = X.collect()
-    try:
-        return [row.get(name) for row in X] if isinstance(X, (list, tuple)) else X[name]
-    except (KeyError, IndexError, TypeError, AttributeError):
-        pass
-    except Exception as error:  # Polars and PyArrow have errors of their own
-        raise ValueError(f"there is no column {name!r}: {error}") from None
-    raise ValueError(f"there is no column {name!r}, only {_frame.frame(X).some_names()}")
-
-
-def _without(frame, names):
-    """The table without some columns."""
-    kept = [(name, cells) for name, cells in zip(frame.names, frame.cells) if name not in names]
-    return _frame.Frame(frame.rows, [name for name, _ in kept], [cells for _, cells in kept], frame.has_names)
-
-
 def _of_table(reader, X, labelled, sample_weight, rule, folds, how, report):
     """A comparison by a table, and what makes a classifier of a model of it."""
     (y, target), n_jobs = labelled, reader.n_jobs
     table, labels, frame = reader._table(X, y, sample_weight, None)
     if folds is not None:
-        codes, _ = _labels.labels(folds, frame.rows)
-        if (codes == _core.MISSING).any():
-            raise ValueError(f"{rule}: row {int(np.argmax(codes == _core.MISSING))} has none")
-        table.set_folds(codes)
+        table.set_folds(_labels.groups(folds, frame.rows, rule))
     core = _core.Comparison.of_table(table, list(labels), target, how(list(labels.values())), n_jobs, report)
     return core, lambda classifier, model: classifier._learned(model, labels)._saw(frame)
 

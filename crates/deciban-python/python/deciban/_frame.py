@@ -38,6 +38,11 @@ class Frame:
         """The first names, for errors."""
         return self.names[:20]
 
+    def without(self, names) -> Frame:
+        """The table without some columns."""
+        kept = [(name, cells) for name, cells in zip(self.names, self.cells) if name not in names]
+        return Frame(self.rows, [name for name, _ in kept], [cells for _, cells in kept], self.has_names)
+
 
 class Matrix(Frame):
     """The columns of an array. They are made when somebody asks for them: an array of no rows may have any width, and
@@ -92,6 +97,19 @@ def frame(X) -> Frame:
             "have rows and columns. Reshape your data: X.reshape(-1, 1) makes one column, X.reshape(1, -1) one row."
         )
     return Matrix(X)
+
+
+def column(X, name):
+    """A column of a table by its name, as labels are given."""
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # a lazy frame of Polars
+        X = X.collect()
+    try:
+        return [row.get(name) for row in X] if isinstance(X, (list, tuple)) else X[name]
+    except (KeyError, IndexError, TypeError, AttributeError):
+        pass
+    except Exception as error:  # Polars and PyArrow have errors of their own
+        raise ValueError(f"there is no column {name!r}: {error}") from None
+    raise ValueError(f"there is no column {name!r}, only {frame(X).some_names()}")
 
 
 def check_size(table: Frame) -> None:

@@ -58,10 +58,23 @@ def column_of(y, rows: int) -> np.ndarray:
     return y
 
 
-def name_of(y) -> str:
+def name_of(y, default: str = "y") -> str:
     """What labels are called: the name of a Series, or "y"."""
     name = getattr(y, "name", None) if getattr(y, "ndim", 1) == 1 else None
-    return "y" if name is None else str(name)
+    return default if name is None else str(name)
+
+
+def groups(values, rows: int, what: str) -> np.ndarray:
+    """The code of each row's group, or fold."""
+    values = array_of(values)
+    if values.shape != (rows,):
+        raise ValueError(f"{what} must have a value for each of {rows} rows, and has shape {values.shape}")
+    places: dict = {}
+    codes = [_core.MISSING if is_missing(value) else places.setdefault(level_name(value), len(places)) for value in values.tolist()]
+    codes = np.array(codes, dtype=np.uint32)
+    if (codes == _core.MISSING).any():
+        raise ValueError(f"{what}: row {int(np.argmax(codes == _core.MISSING))} has none")
+    return codes
 
 
 def of_names(names: list[str], known: dict | None = None) -> dict:

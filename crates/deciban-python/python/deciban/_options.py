@@ -18,8 +18,8 @@ TEXTS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bit
 OTHERS = ("model", "prior", "calibrate", "n_jobs", "progress", "missing", *COLUMNS)
 
 
-def learner(params: dict) -> str:
-    """The options of the learner that are given, as a JSON object."""
+def learner(params: dict, group: str | None = None) -> str:
+    """The options of the learner that are given, as a JSON object; `group` is what the groups of the rows are called."""
     given = {name: value for name, value in params.items() if name not in OTHERS and value is not None and value is not False}
     for name in ("shrinkage", "pooling", "components", "rank"):
         if name in given:
@@ -31,6 +31,10 @@ def learner(params: dict) -> str:
             given[name] = [[str(key), value] for key, value in given[name].items()]
     if isinstance(given.get("models"), str):
         given["models"] = given["models"].split(",")
+    if group is not None:
+        if given.get("equal_together"):
+            raise ValueError("equal_together is for rows without groups: drop it, or groups")
+        given["group"] = group
     if "effect" in given:
         given["effect"] = _labels.level_name(given["effect"])
     try:

@@ -103,16 +103,18 @@ def reading(classifier) -> _core.Table:
     return table
 
 
-def learner(classifier) -> tuple:
+def learner(classifier, group=None) -> tuple:
     """The model, its options and its calibration."""
-    return classifier.model, _options.learner(classifier.get_params()), classifier.calibrate
+    return classifier.model, _options.learner(classifier.get_params(), group), classifier.calibrate
 
 
-def fit(classifier, X, target: str, weight=None) -> _core.Model:
+def fit(classifier, X, target: str, weight=None, group=None) -> _core.Model:
     """Learns from a stream."""
     columns = columns_of(classifier, target, weight)
+    if group is not None and not isinstance(group, str):
+        raise ValueError("groups: with a stream, give the name of a column")
     with _progress.watch(classifier.progress, "learning") as report:
-        return _core.fit_rows(rows(X), reading(classifier), columns, learner(classifier), classifier.n_jobs, report)
+        return _core.fit_rows(rows(X), reading(classifier), columns, learner(classifier, group), classifier.n_jobs, report)
 
 
 def collect(classifier, X, target: str, weight=None) -> tuple[Statistics, list]:

@@ -47,6 +47,7 @@ pub(crate) fn fit_options(
     (folds, seed): (usize, u64),
     default_folds: usize,
     identity: Identity,
+    group: Option<&str>,
 ) -> String {
     let mut options = String::new();
     if !models.is_empty() {
@@ -63,6 +64,9 @@ pub(crate) fn fit_options(
     }
     if identity == Identity::Contents {
         options += " --equal-together";
+    }
+    if let Some(group) = group {
+        options += &format!(" --group {group}");
     }
     options
 }
@@ -217,8 +221,11 @@ pub enum Found {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn compare(request: &Comparing, input: &mut dyn Input) -> Result<Compared> {
-    if request.rule == FoldRule::EqualTogether {
-        input.tell_apart(Identity::Contents);
+    match request.rule {
+        FoldRule::EqualTogether => input.tell_apart(Identity::Contents),
+        // What models settle by folds of their own keeps groups together, too.
+        FoldRule::Grouped => input.tell_apart(Identity::Group),
+        FoldRule::Stratified | FoldRule::Given => {}
     }
     let mut told = Look::new(input)?.remarks(&[]);
     let Counted { rows, .. } = input.settle()?;
@@ -241,7 +248,7 @@ pub fn compare(request: &Comparing, input: &mut dyn Input) -> Result<Compared> {
         Measure::LogLoss => {
             let comparison = request.validation(searched.engine(), folds)?.run(searched.engine(), &candidates)?;
             let mut comparison = searched.found(comparison);
-            let options = fit_options(&request.models, request.effort, drawn, default_folds, input.identity());
+            let options = fit_options(&request.models, request.effort, drawn, default_folds, input.identity(), None);
             comparison.name_fused(&options);
             told.extend(remarks(&comparison));
             Found::Scores(Box::new(comparison))
@@ -274,7 +281,8 @@ impl Comparing {
                 return Err(Error::parameter("folds=leave-one-out", message));
             }
             (_, FoldRule::Stratified | FoldRule::EqualTogether) => Folds::stratified(input, count, self.seed)?,
-            (_, FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
+            (FoldCount::Count(_), FoldRule::Grouped) => Folds::grouped(input, count, self.seed)?,
+            (_, FoldRule::Grouped) => Folds::stratified(input, count, self.seed)?,
             (_, FoldRule::Given) => Folds::given(input)?,
         };
         Ok(CrossValidation::new(folds).calibrated(CALIBRATED))

@@ -13,6 +13,8 @@ pub enum Identity {
     Place,
     /// What they hold. The same rows are drawn in any order and on any number of machines; equal rows are drawn together.
     Contents,
+    /// The [groups](Batch::given_folds) that batches carry: all rows of a group are drawn together.
+    Group,
 }
 
 impl Identity {
@@ -22,6 +24,10 @@ impl Identity {
         match self {
             Identity::Place => (0..batch.rows()).map(|row| hash(seed, batch.row_number(row))).collect(),
             Identity::Contents => Contents::default().keys(seed, batch),
+            Identity::Group => match batch.given_folds() {
+                Some(groups) => groups.iter().map(|group| hash(seed, u64::from(*group))).collect(),
+                None => Identity::Place.draw(seed, batch),
+            },
         }
     }
 

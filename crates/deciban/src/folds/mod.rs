@@ -6,7 +6,7 @@
 //!   small classes fill up alike. Classes of more than 65,536 rows are cut where a uniform hash
 //!   should be: their folds differ by chance, by less than two per cent.
 //! - **Grouped**: rows of a group stay together; the largest groups are dealt out first, each to the
-//!   fold with the fewest rows.
+//!   fold with the fewest rows. Where an engine tells rows apart by their groups, all folds are of this sort.
 //! - **Given**: a column says it.
 //!
 //! On one machine folds go by a row's place by default, not by what it holds, as folds of statistics
@@ -62,10 +62,19 @@ pub(crate) struct Drawn {
 }
 
 impl Folds {
-    /// Folds in which every class is spread evenly; one pass over the labels.
+    /// Folds in which every class is spread evenly; one pass over the labels. Where the engine tells rows apart by
+    /// their groups, groups stay together, and of fewer groups than folds each is a fold.
     pub fn stratified(engine: &dyn Engine, count: usize, seed: u64) -> Result<Self> {
         check_count(count)?;
         let by = engine.identity();
+        if by == Identity::Group {
+            let Counts(rows) = engine.run(&Count)?;
+            let groups = rows.iter().filter(|rows| **rows > 0).count();
+            return match groups {
+                0 | 1 => Err(Error::parameter("group", "all rows are of one group: nothing can be held out")),
+                _ => Ok(Folds::of_groups(&rows, count.min(groups), seed)),
+            };
+        }
         let Draws { classes } = engine.run(&Draw { seed, by })?;
         let mut start = 0;
         let mut cuts = Vec::new();
@@ -90,6 +99,11 @@ impl Folds {
             let message = format!("{} groups are too few for {count} folds: give §folds={}", rows.len(), rows.len());
             return Err(Error::parameter("group", message));
         }
+        Ok(Folds::of_groups(&rows, count, seed))
+    }
+
+    /// Folds of groups that have so many rows.
+    fn of_groups(rows: &[usize], count: usize, seed: u64) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&g| (std::cmp::Reverse(rows[g]), hash(seed, g as u64)));
         let (mut filled, mut fold) = (vec![0; count], vec![0; rows.len()]);
@@ -99,7 +113,7 @@ impl Folds {
             filled[least] += rows[g];
             fold[g] = least as u32;
         }
-        Ok(Folds { count, rule: Rule::Coded(fold) })
+        Folds { count, rule: Rule::Coded(fold) }
     }
 
     /// Folds that the batches carry themselves, counted from 0; one pass over them.
@@ -257,7 +271,7 @@ impl Stored for Draws {
     }
 }
 
-/// The pass that counts the rows of each code that batches carry.
+/// The pass that counts the labelled rows of each code that batches carry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count;
 
@@ -278,8 +292,8 @@ impl Pass for Count {
     }
 
     fn observe(&self, counts: &mut Counts, batch: &Batch<'_>) -> Result<()> {
-        let codes = batch.given_folds().ok_or_else(no_codes)?;
-        for (row, &code) in codes.iter().enumerate() {
+        let (codes, labels) = (batch.given_folds().ok_or_else(no_codes)?, batch.labels_to_learn()?);
+        for (row, &code) in codes.iter().enumerate().filter(|(row, _)| labels[*row] != MISSING) {
             if code == MISSING {
                 return Err(missing_code(batch, row));
             }
@@ -436,6 +450,20 @@ mod tests {
         let filled: Vec<usize> = (0..3).map(|f| fold.iter().filter(|x| **x == f).count()).collect();
         assert_eq!(filled.iter().sum::<usize>(), 110);
         assert_eq!((*filled.iter().max().unwrap(), *filled.iter().min().unwrap()), (40, 30));
+        // An engine that tells rows apart by their groups has no other folds; of few groups each is a fold.
+        let batch = Batch::new(x.len()).column(&x[..]).unwrap().classes(&labels).unwrap().folds(&groups).unwrap();
+        let mut engine = Memory::new(schema.clone(), batch.clone()).unwrap();
+        engine.tell_apart(Identity::Group);
+        assert_eq!(Folds::stratified(&engine, 3, 0).unwrap().of(&batch).unwrap(), fold);
+        let few = Folds::stratified(&engine, 20, 0).unwrap();
+        assert_eq!(few.count(), 5);
+        // Without the fold that is held out, the groups in it are none: no fold is empty.
+        let view = View::without(&few, 0, &[0, 1]);
+        assert_eq!(Folds::stratified(&Folded::new(&engine, view), 20, 0).unwrap().count(), 4);
+        let same = vec![3; x.len()];
+        let mut one = Memory::new(schema.clone(), batch.clone().folds(&same).unwrap()).unwrap();
+        one.tell_apart(Identity::Group);
+        assert!(Folds::stratified(&one, 3, 0).unwrap_err().to_string().contains("all rows are of one group"));
         groups[7] = MISSING;
         assert_eq!(rows(&groups).unwrap_err().to_string(), "row 8: the group or fold is missing");
     }

@@ -87,12 +87,15 @@ fn learn_projected(
     if statistics.summary().rows().iter().sum::<f64>() * project.width() as f64 > MOST_KEPT {
         return Ok(None);
     }
-    let Projected { numbers, classes, weights, keys } = engine.run(&project)?;
+    let Projected { numbers, classes, weights, keys, folds } = engine.run(&project)?;
     let columns: Vec<Column> = names.into_iter().map(Column::number).collect();
     let inner_schema = Schema::new(columns.clone(), schema.target(), schema.classes().to_vec())?;
     let mut rows = Batch::new(classes.len()).row_major(&numbers[..], columns.len())?.classes(&classes)?.keys(&keys)?;
     if !weights.is_empty() {
         rows = rows.weights(&weights)?;
+    }
+    if !folds.is_empty() {
+        rows = rows.folds(&folds)?;
     }
     let plain = Gaussian { steps: Vec::new(), ..family.clone() };
     let block = Block::new((0..columns.len()).collect(), &columns, AnyFamily::Gaussian(plain));

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Count, Learner, Solver, Statistics};
-use crate::data::{Column, Profile};
+use crate::data::{Column, Identity, Profile};
 use crate::error::{Error, Result};
 use crate::family::gaussian::{Estimator, Gaussian, Rank, Strength, Structure};
 use crate::transform::Step;
@@ -69,7 +69,7 @@ pub(super) const EM: Group = &["components", "unlabelled_weight", "iterations"];
 /// How much work a search may take, and the kinds of models that it tries.
 pub(crate) const SEARCH: Group = &["effort", "models"];
 /// Folds settle what is left open, and calibrations of any model.
-pub(crate) const FOLDS: Group = &["folds", "seed", "equal_together"];
+pub(crate) const FOLDS: Group = &["folds", "seed", "equal_together", "group"];
 pub(crate) const PSEUDO_COUNT: Group = &["pseudo_count"];
 pub(crate) const LEVELS: Group = &["refuse_unseen"];
 pub(super) const MIXED: Group = &["joint_numbers", "family"];
@@ -150,6 +150,9 @@ pub struct Options {
     pub seed: u64,
     /// Equal rows are dealt into the same fold, by what they hold and not by their places.
     pub equal_together: bool,
+    /// The column of groups, whose rows are dealt into the same fold. Rows carry their groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Rows that the prior adds to every level, word or bin.
     pub pseudo_count: f64,
     /// Levels that were not there at fit are errors.
@@ -208,6 +211,7 @@ impl Default for Options {
             folds: None,
             seed: 0,
             equal_together: false,
+            group: None,
             pseudo_count: 1.0,
             refuse_unseen: false,
             joint_numbers: false,
@@ -290,6 +294,15 @@ impl Options {
             steps,
             prior_rows: self.prior_rows,
             settled: None,
+        }
+    }
+
+    /// What tells rows apart, if it is not their places.
+    pub fn identity(&self) -> Option<Identity> {
+        match (&self.group, self.equal_together) {
+            (Some(_), _) => Some(Identity::Group),
+            (None, true) => Some(Identity::Contents),
+            (None, false) => None,
         }
     }
 

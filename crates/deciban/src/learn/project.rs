@@ -31,6 +31,8 @@ pub struct Projected {
     pub(super) weights: Vec<f64>,
     /// What tells each row apart from others, whatever the last digits of its numbers.
     pub(super) keys: Vec<u64>,
+    /// The groups or folds that the rows carry; empty if they carry none.
+    pub(super) folds: Vec<u32>,
 }
 
 impl Project {
@@ -82,6 +84,7 @@ impl Pass for Project {
         }
         projected.weights.extend(batch.row_weights().into_iter().flatten());
         projected.keys.extend(self.contents.keys(0, batch));
+        projected.folds.extend(batch.given_folds().into_iter().flatten());
         Ok(())
     }
 }
@@ -92,6 +95,7 @@ impl Statistic for Projected {
         self.classes.extend_from_slice(&other.classes);
         self.weights.extend_from_slice(&other.weights);
         self.keys.extend_from_slice(&other.keys);
+        self.folds.extend_from_slice(&other.folds);
         Ok(())
     }
 }
@@ -113,15 +117,16 @@ impl Stored for Project {
 
 impl Stored for Projected {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        archive.put_json(name, &(&self.classes, self.numbers.len(), self.weights.len(), &self.keys))?;
+        archive.put_json(name, &(&self.classes, self.numbers.len(), self.weights.len(), &self.keys, &self.folds))?;
         archive.put(&format!("{name}.numbers"), &[self.numbers.len()], &self.numbers)?;
         archive.put(&format!("{name}.weights"), &[self.weights.len()], &self.weights)
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
-        type Parts = (Vec<u32>, usize, usize, Vec<u64>);
-        let (classes, numbers, weights, keys): Parts = archive.json(name)?;
+        type Parts = (Vec<u32>, usize, usize, Vec<u64>, Vec<u32>);
+        let (classes, numbers, weights, keys, folds): Parts = archive.json(name)?;
         let array = |which: &str, length| archive.finite(&format!("{name}.{which}"), &[length]).map(<[f64]>::to_vec);
-        Ok(Projected { numbers: array("numbers", numbers)?, classes, weights: array("weights", weights)?, keys })
+        let (numbers, weights) = (array("numbers", numbers)?, array("weights", weights)?);
+        Ok(Projected { numbers, classes, weights, keys, folds })
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Block;
 use super::expect::Expected;
-use crate::data::{Batch, Cells, Contents, MISSING, Rows, Tile, View};
+use crate::data::{Batch, Cells, Contents, Identity, MISSING, Rows, Tile, View};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::family::gaussian::Gaussian;
@@ -72,11 +72,14 @@ const HELD: u64 = 5;
 const LEAST_DIFFERENT: usize = 100;
 
 /// Which labelled rows are held out: drawn by what they hold, whatever their order. Where a class has but a few
-/// different rows and many of each, all that are equal would go together, and a row is drawn by its place.
+/// different rows and many of each, all that are equal would go together, and a row is drawn by its place. Rows of a
+/// group are drawn together, where the engine tells rows apart so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Held {
     seed: u64,
     contents: Option<Contents>,
+    #[serde(default)]
+    by: Identity,
 }
 
 impl Held {
@@ -86,17 +89,17 @@ impl Held {
         let sample = Sample::new(blocks, schema.classes().len(), seed, Contents::of(&schema), None);
         let differ = |rows: &Vec<Drawn>| rows.len() >= LEAST_DIFFERENT || rows.iter().all(|row| row.rows == 1.0);
         let by_content = engine.run(&sample)?.classes.iter().all(differ);
-        Ok(Held { seed, contents: by_content.then_some(sample.contents) })
+        let by = engine.identity();
+        Ok(Held { seed, contents: (by_content && by != Identity::Group).then_some(sample.contents), by })
     }
 
     /// Says of each row of a batch whether it is held out.
     pub fn rows(held: Option<&Self>, batch: &Batch<'_>) -> impl Fn(usize) -> bool + use<> {
         let keys: Vec<u64> = match held {
             None => Vec::new(),
-            Some(Held { seed, contents: Some(contents) }) => contents.keys(*seed, batch),
-            Some(Held { seed, contents: None }) => {
-                (0..batch.rows()).map(|row| hash(*seed, batch.row_number(row))).collect()
-            }
+            Some(Held { seed, contents: Some(contents), .. }) => contents.keys(*seed, batch),
+            Some(Held { seed, by: Identity::Group, .. }) => Identity::Group.draw(*seed, batch),
+            Some(Held { seed, .. }) => Identity::Place.draw(*seed, batch),
         };
         move |row| keys.get(row).is_some_and(|key| key.is_multiple_of(HELD))
     }
