@@ -5,6 +5,7 @@ mod calibrate;
 mod common;
 mod compare;
 mod demo;
+mod densities;
 mod docs;
 mod evaluate;
 mod explain;

@@ -1,6 +1,7 @@
 //! `deciban explain`: ledgers that add up to what `predict` says.
 
 use crate::common::{Folder, close, wine};
+use serde_json::Value;
 
 fn fit(folder: &Folder, options: &[&str]) {
     folder.ok(&[&["fit", &wine(), "-t", "Type", "-o", "m.deciban"], options].concat());
@@ -133,4 +134,46 @@ fn one_class_against_the_rest() {
     assert!(text.starts_with("row 3: Barolo over the rest, posterior "), "{text}");
     let message = folder.fails(&["explain", "m.deciban", &wine(), "--classes", "Barolo,Barbera,Grignolino"]);
     assert_eq!(message, "--classes: give two classes, A,B, or one, which is taken against the rest");
+}
+
+/// Members of a fused model name a level `fur=long` or `fur`, and a word `note=barks` or `barks`: the ledger of all of them
+/// has one line for each, and adds up.
+#[test]
+fn a_fused_ledger_names_levels_and_words_once() {
+    let folder = Folder::new();
+    let mut state = 7_u64;
+    let mut draw = |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    let mut text = "fur,door,note,pet\n".to_string();
+    for i in 0..600 {
+        let dog = i % 2 == 0;
+        let fur = ["long", "short", "curly"][draw(if dog { 3 } else { 2 }) as usize];
+        let word = ["barks", "sleeps", "eats"][if dog != (draw(4) == 0) { draw(2) as usize } else { 2 }];
+        // The table has a column `door`, and the notes have this word.
+        text += &format!("{fur},{},{word} by the door,{}\n", draw(9) + u64::from(dog), if dog { "dog" } else { "cat" });
+    }
+    folder.write("pets.csv", text);
+    let fit = "fit pets.csv -t pet --text note --model fused --models naive-bayes,logistic -o fused.deciban";
+    folder.ok(&fit.split(' ').collect::<Vec<_>>());
+    let inspected = folder.json(&["inspect", "fused.deciban", "--json"]);
+    assert_eq!(inspected["members"].as_array().unwrap().len(), 2, "{inspected}");
+    folder.write("new.csv", "fur,door,note\ncurly,3,barks by the door\nlong,,eats\n");
+    for line in folder.ok(&["explain", "fused.deciban", "new.csv", "--json", "--classes", "dog,cat"]).lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let features = row["features"].as_array().unwrap();
+        let mut names: Vec<&str> = features.iter().map(|f| f["name"].as_str().unwrap()).collect();
+        let fur = features.iter().find(|f| f["name"] == "fur").unwrap();
+        assert_eq!(fur["value"], if row["row"] == 1 { "curly" } else { "long" });
+        if row["row"] == 1 {
+            assert!(["barks", "by", "door", "note=door"].iter().all(|name| names.contains(name)), "{names:?}");
+        }
+        assert!(names.iter().all(|name| !name.contains('=') || *name == "note=door"), "{names:?}");
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]) && !names.contains(&"(bound)"), "{names:?}");
+        let sum: f64 = features.iter().map(|f| f["decibans"].as_f64().unwrap()).sum();
+        let total = row["total"].as_f64().unwrap() - row["prior"].as_f64().unwrap();
+        assert!((sum - total).abs() < 1e-9 * total.abs().max(1.0), "{row}");
+    }
 }

@@ -136,7 +136,7 @@ fn ledgers_of_a_fused_model_add_up() {
         close(features.iter().map(|f| f["decibans"].as_f64().unwrap()).sum(), total, 1e-9);
         let p = |class: &Value| predicted.numbers(&format!("p({})", class.as_str().unwrap()))[i];
         close(total, 10.0 * (p(&row["of"]) / p(&row["over"])).log10(), 1e-7);
-        assert!(features.iter().any(|f| f["name"] == "(offsets)"), "{row}");
+        assert!(features.iter().any(|f| f["name"] == "(same for every row)"), "{row}");
     }
 }
 

@@ -10,14 +10,14 @@ use crate::common::{Folder, PROGRAM};
 use serde_json::Value;
 
 /// The program as a server in a folder.
-struct Serving {
+pub struct Serving {
     child: Child,
     address: String,
     log: BufReader<std::process::ChildStderr>,
 }
 
 impl Serving {
-    fn begin(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub fn begin(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.arg("serve").args(args).current_dir(folder).stderr(Stdio::piped()).envs(variables.iter().copied());
         let mut child = command.spawn().unwrap();
@@ -34,6 +34,21 @@ impl Serving {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
+    }
+
+    /// The JSON of an answer.
+    pub fn get_json(&self, path: &str) -> Value {
+        json_of(&self.get(path))
+    }
+
+    /// The JSON that answers JSON.
+    pub fn post(&self, path: &str, body: &Value) -> Value {
+        let (mut stream, body) = (TcpStream::connect(&self.address).unwrap(), body.to_string());
+        let head = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json";
+        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        json_of(&text)
     }
 
     fn signal(&self, name: &str) {
@@ -55,6 +70,12 @@ impl Serving {
         self.log.read_to_string(&mut log).unwrap();
         (status.code(), log)
     }
+}
+
+/// The body of an answer.
+fn json_of(answer: &str) -> Value {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+    serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"))
 }
 
 impl Drop for Serving {

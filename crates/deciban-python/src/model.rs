@@ -8,7 +8,7 @@ use deciban::data::{Batch, Column, Schema, Value};
 use deciban::engine::Memory;
 use deciban::learn::options::TEXTS;
 use deciban::learn::{Classifier, Generative, Named, Options, Statistics};
-use deciban::model::{AUTO, FUSED, of_two_classes, takers};
+use deciban::model::{AUTO, Asks, FUSED, of_two_classes, takers};
 use deciban::numerics::Random;
 use deciban::posterior::Prior;
 use deciban::unusual::Usual;
@@ -313,12 +313,6 @@ impl Model {
         Ok(Model { receipt: self.receipt.clone(), ..Model::new(kept, self.compared.clone()) })
     }
 
-    /// Whether it describes how rows come about.
-    #[getter]
-    fn is_generative(&self) -> bool {
-        matches!(self.kept.model, deciban::model::Model::Generative(_))
-    }
-
     /// log p(x | class) of each row and class, into `out`.
     #[pyo3(signature = (table, out, n_jobs=None))]
     fn evidence(
@@ -346,11 +340,7 @@ impl Model {
         seed: u64,
         prior: Option<Vec<f64>>,
     ) -> PyResult<Vec<(usize, Vec<Bound<'py, PyAny>>)>> {
-        // A calibration changes what rows say, not how they come about.
-        let deciban::model::Model::Generative(model) = self.kept.model.plain() else {
-            let message = "this model knows classes given rows, not rows given classes: fit a generative one";
-            return Err(PyValueError::new_err(message));
-        };
+        let model = self.kept.model.described(Asks::Rows).map_err(raise)?.model;
         let (prior, mut random) = (self.prior(prior)?, Random::new(seed));
         let columns = self.kept.model.schema().columns();
         let cell = |(value, column): (&Value, &Column)| -> PyResult<Bound<'py, PyAny>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use deciban::calibrate::{Conformity, conformal};
 use deciban::engine::Memory;
 use deciban::learn::Classifier;
+use deciban::model::Asks;
 use deciban::posterior::Prior;
 use deciban::unusual::{DRAWN, Usual};
 use deciban::{Error, Wording};
@@ -18,8 +19,8 @@ use crate::model::Model;
 use crate::table::Table;
 use crate::work;
 
-/// ln p(x) of each row under a prior by a generative model, calibrated or not; with `ranks` also the share of the
-/// model's own rows that are no more usual.
+/// ln p(x) of each row under a prior, by the model that describes rows; with `ranks` instead the share of that model's
+/// own rows that are no more usual.
 #[pyfunction]
 #[pyo3(signature = (model, table, prior, ranks=false, n_jobs=None))]
 pub fn density<'py>(
@@ -30,13 +31,10 @@ pub fn density<'py>(
     ranks: bool,
     n_jobs: Option<isize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let deciban::model::Model::Generative(inner) = model.inner().plain() else {
-        let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
-        return Err(PyValueError::new_err(message));
-    };
+    let described = model.inner().described(Asks::Rows).map_err(raise)?.model;
     let (prior, batch) = (Prior::new(&prior).map_err(raise)?, table.batch()?);
     let values = work::run(py, n_jobs, |_| match ranks {
-        false => Ok(inner.evidence(&batch)?.log_density(&prior)),
+        false => Ok(described.evidence(&batch)?.log_density(&prior)),
         true => {
             let found = usual(model, &prior)?.look(model.inner(), &batch)?;
             Ok(found.into_iter().map(|how| how.rank).collect())

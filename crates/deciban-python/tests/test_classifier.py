@@ -248,7 +248,7 @@ def test_a_sample_has_the_distribution():
     assert abs(np.mean(labels == "yes") - np.mean(Y == "yes")) < 0.02
     assert abs(np.mean(cells["job"] == "cook") - np.mean(JOB == "cook")) < 0.02
     assert abs(cells["a"].mean() - X[:, 0].mean()) < 0.05
-    with pytest.raises(ValueError, match="rows given classes"):
+    with pytest.raises(ValueError, match="not how rows come about"):
         Classifier("logistic").fit(X, Y).sample(3)
 
 

@@ -107,6 +107,48 @@ def test_the_program_uses_our_model(folder, name):
 
 
 @pytest.mark.parametrize(
+    "name, arguments, describes",
+    [
+        ("plain", ["--model", "naive-bayes"], True),
+        ("mixture", ["--model", "naive-bayes", "--components", "2"], True),
+        ("calibrated", ["--model", "naive-bayes", "--calibrate", "logistic"], True),
+        ("fused", ["--model", "fused", "--models", "naive-bayes,multinomial,bernoulli,logistic"], True),
+        ("linear", ["--model", "logistic"], False),
+        ("complement", ["--model", "multinomial", "--complement", "--columns", "message"], False),
+    ],
+)
+def test_the_same_models_describe_rows(folder, name, arguments, describes):
+    """One rule for the program and the package: the same densities, ranks and rows, or the same refusal."""
+    path = f"{name}.deciban"
+    run(folder, "fit", "pandas.csv", "--target", "class", "-o", path, *arguments)
+    model = Classifier.load(folder / path)
+    rows = TABLE[[column for column, _ in model._model.columns]].iloc[:20]
+    rows.to_csv(folder / "few.csv", index=False)
+    predict = [PROGRAM, "predict", path, "few.csv", "--density"]
+    if not describes:
+        done = subprocess.run(predict, cwd=folder, capture_output=True, text=True)
+        why = done.stderr.strip().removeprefix("deciban: --density: ")
+        assert done.returncode == 2 and why != done.stderr.strip()
+        why = why.replace("--model naive-bayes", 'model="naive-bayes"').replace("--model gaussian", 'model="gaussian"')
+        for ask in (model.log_density, model.how_usual, lambda rows: model.decide(rows, none_of_these=0.1)):
+            with pytest.raises(ValueError) as refused:
+                ask(rows)
+            assert str(refused.value) == why.replace("--complement", "complement")
+        with pytest.raises(ValueError) as refused:
+            model.sample(2)
+        assert str(refused.value) == why.replace("--complement", "complement")
+        return
+    told = list(csv.DictReader(io.StringIO(run(folder, *predict[1:], "--none-of-these", "0.3"))))
+    assert_allclose(model.log_density(rows), [float(row["log p(x)"]) for row in told], rtol=1e-12)
+    assert_array_equal(model.how_usual(rows), [float(row["rank"]) for row in told])
+    assert model.decide(rows, none_of_these=0.3).tolist() == [row["decision"] for row in told]
+    drawn = list(csv.DictReader(io.StringIO(run(folder, "sample", path, "-n", "5", "--seed", "3"))))
+    found, classes = model.sample(5, seed=3)
+    assert list(classes) == [row["class"] for row in drawn]
+    assert_allclose(np.asarray(found["length"], float), [float(row["length"]) for row in drawn], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
     "options, arguments",
     [
         ({"ngrams": "1..2"}, ["--ngrams", "1..2"]),

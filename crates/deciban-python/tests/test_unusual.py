@@ -62,7 +62,7 @@ def test_ranks_of_a_gaussian_are_tails_of_chi_squared():
     calibrated = Classifier("gaussian", calibrate="logistic").fit(x, y)
     assert_allclose(calibrated.log_density(new), model.log_density(new), rtol=1e-12)
     assert_allclose(calibrated.how_usual(new), model.how_usual(new), rtol=0)
-    with pytest.raises(ValueError, match="knows classes given rows, not how usual a row is"):
+    with pytest.raises(ValueError, match="knows classes given rows, not how rows come about"):
         Classifier("logistic").fit(x, y).how_usual(new)
 
 

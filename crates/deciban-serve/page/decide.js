@@ -66,6 +66,36 @@ function finished(prior, lines) {
   return { prior, features, missing: lines.filter((line) => line.missing).map((line) => line.name), total };
 }
 
+/**
+ * What columns say where each has half of what its pairs say, which is the Shapley value of the column. `names` are those
+ * of the columns; a pair is called `a × b`.
+ */
+export function byColumn(features, names) {
+  const known = new Set(names);
+  const split = (name) => {
+    const words = known.has(name) ? [] : name.split(' × ');
+    const sides = words.slice(1).map((_, i) => [words.slice(0, i + 1).join(' × '), words.slice(i + 1).join(' × ')]);
+    return sides.find((pair) => pair.every((side) => known.has(side)));
+  };
+  const shares = new Map();
+  const lines = [];
+  for (const line of features) {
+    const pair = split(line.name);
+    if (!pair) lines.push(line);
+    for (const name of pair ?? []) {
+      const { count, sum } = shares.get(name) ?? { count: 0, sum: 0 };
+      shares.set(name, { count: count + 1, sum: sum + line.decibans / 2 });
+    }
+  }
+  const named = new Set(lines.map(({ name }) => name));
+  // A column that says nothing alone still has its pairs.
+  for (const name of shares.keys()) if (!named.has(name)) lines.push({ name, value: '', decibans: 0 });
+  return lines.map((line) => {
+    const own = shares.get(line.name);
+    return own ? { ...line, name: `${line.name} and ${own.count} pair${own.count > 1 ? 's' : ''}`, decibans: line.decibans + own.sum } : line;
+  });
+}
+
 function mixtureWeights(before, after) {
   const [s, t] = [logSumExp(before), logSumExp(after)];
   if (!Number.isFinite(t)) return before.map((x) => Math.exp(x - s));

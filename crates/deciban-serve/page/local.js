@@ -1,8 +1,10 @@
 // The page's own scorer, behind the interface that the page asks:
 //
 //   describe()                    what the model is: classes, columns, prior, rows that it would make
-//   score(rows, withDensity)      log p(x | class) in nats for each row of texts; without densities up to what all
-//                                 classes share
+//   score(rows)                   the evidence for each class in nats for each row of texts, up to what all classes
+//                                 share
+//   logDensities(rows)            ln p(x | class) by the model that describes rows; only where `data.density` says who
+//                                 does
 //   ledger(row, a, b, prior)      what each feature says for class a over b (null: over all others), in decibans
 //   densities(missing, prior)     ln p(x) of the drawn rows without some cells, or null
 //
@@ -28,20 +30,24 @@ export class Local {
     return rows.map((row) => this.model.evidence(this.model.read(row)));
   }
 
+  async logDensities(rows) {
+    return rows.map((row) => this.model.logDensities(this.model.read(row)));
+  }
+
   async ledger(row, a, b, prior) {
     return ledger(this.model.explain(this.model.read(row)), a, b, prior);
   }
 
   /** ln p(x) of drawn rows that lack the same cells: densities of different cells do not compare. */
   async densities(missing, prior) {
-    const { drawn, has_density: hasDensity } = this.data;
-    if (!drawn || !hasDensity) return null;
+    const { drawn } = this.data;
+    if (!drawn) return null;
     const key = missing.join();
     if (!this.known.has(key)) {
       if (this.known.size > 50) this.known.clear();
       const text = (cell, j) => (missing.includes(j) || cell === null ? '' : String(cell));
-      this.known.set(key, drawn.rows.map((row) => this.model.evidence(this.model.read(row.map(text)))));
+      this.known.set(key, this.logDensities(drawn.rows.map((row) => row.map(text))));
     }
-    return this.known.get(key).map((evidence) => logDensity(evidence, prior));
+    return (await this.known.get(key)).map((ofClasses) => logDensity(ofClasses, prior));
   }
 }

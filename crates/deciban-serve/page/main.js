@@ -100,7 +100,8 @@ class Page {
     this.table.update({ prior: state.prior, costs, actions });
     this.map.show({ state, costs, actions });
     try {
-      const [evidence] = await backend.score([state.row], data.has_density);
+      const [evidence] = await backend.score([state.row]);
+      const [ofClasses] = data.density ? await backend.logDensities([state.row]) : [];
       const [a, b] = this.between(evidence);
       const ledger = await backend.ledger(state.row, a, b, state.prior);
       const missing = data.columns.map((_, j) => j).filter((j) => state.row[j] === '' && data.columns[j].kind !== 'text');
@@ -113,7 +114,7 @@ class Page {
       this.outcome.update({ posterior, actions, action, expected });
       const segments = posterior.some(Number.isNaN) ? [] : bestAlongOdds(costs, posterior, a, b);
       this.waterfall.update({ ledger, segments, actions, of: a, over: b, chosen: state });
-      this.usual.update({ logDensity: logDensity(evidence, state.prior), drawn, prior: state.prior, known: data.columns.length - missing.length });
+      this.usual.update({ logDensity: ofClasses && logDensity(ofClasses, state.prior), drawn, prior: state.prior, known: data.columns.length - missing.length });
     } catch (error) {
       if (turn !== this.turn) return;
       put(this.problem, error.message);

@@ -54,16 +54,17 @@ export class Remote {
 
   /**
    * The evidence of each class against the others in decibans gives p under a flat prior, ln p = −ln(1 + (K−1)/LR),
-   * which is the evidence up to what all classes share; ln p(x) under the model's prior gives that, too.
+   * which is the evidence up to what all classes share.
    */
-  async score(rows, withDensity = false) {
-    const { predictions } = await ask(`${this.path}/predict`, { rows: this.rows(rows), evidence: true, density: withDensity, prior: this.named(this.data.prior) });
+  async score(rows) {
+    const { predictions } = await ask(`${this.path}/predict`, { rows: this.rows(rows), evidence: true, prior: this.named(this.data.prior) });
     const others = Math.log(this.data.classes.length - 1);
-    return predictions.map((told) => {
-      const flat = this.data.classes.map((name) => -softplus(others - nats(number(told.evidence[name]))));
-      const shared = withDensity ? number(told.log_density) - logDensity(flat, this.data.prior) : 0;
-      return flat.map((e) => e + (Number.isFinite(shared) ? shared : 0));
-    });
+    return predictions.map((told) => this.data.classes.map((name) => -softplus(others - nats(number(told.evidence[name])))));
+  }
+
+  async logDensities(rows) {
+    const { predictions } = await ask(`${this.path}/rank`, { rows: this.rows(rows), prior: this.named(this.data.prior) });
+    return predictions.map((told) => this.data.classes.map((name) => number(told.log_densities[name])));
   }
 
   named(prior) {
@@ -81,15 +82,15 @@ export class Remote {
   }
 
   async densities(missing, prior) {
-    const { drawn, has_density: hasDensity } = this.data;
-    if (!drawn || !hasDensity) return null;
+    const { drawn } = this.data;
+    if (!drawn) return null;
     const key = missing.join();
     if (!this.known.has(key)) {
       if (this.known.size > 50) this.known.clear();
       const text = (cell, j) => (missing.includes(j) ? '' : cellText(this.data.columns[j], cell));
-      this.known.set(key, this.score(drawn.rows.map((row) => row.map((cell, j) => text(cell, j))), true));
+      this.known.set(key, this.logDensities(drawn.rows.map((row) => row.map((cell, j) => text(cell, j)))));
     }
-    return (await this.known.get(key)).map((evidence) => logDensity(evidence, prior));
+    return (await this.known.get(key)).map((ofClasses) => logDensity(ofClasses, prior));
   }
 }
 

@@ -7,6 +7,12 @@ import { number, percent, ticks } from './format.js';
 
 const [HEIGHT, BINS] = [120, 40];
 const FAR_OUT = 0.01;
+/** Who describes rows. */
+const MAKERS = {
+  itself: () => 'the model',
+  member: ({ name }) => `the member ${name}`,
+  companion: () => 'the companion of the model',
+};
 
 /** The rank of a log-density among drawn rows, `each` of every class. */
 export function rank(logDensity, drawn, each, prior) {
@@ -28,7 +34,7 @@ export class Usual {
   update({ logDensity, drawn, prior, known }) {
     put(this.warning);
     if (!drawn) {
-      const why = this.data.has_density ? 'Rows of this model cannot be drawn, so there is nothing to compare with.' : this.data.is_calibrated && this.data.drawn ? 'A calibrated model has evidence, and no density of rows.' : 'This model knows classes given rows, not how usual a row is.';
+      const why = this.data.density ? 'Rows of this model cannot be drawn, so there is nothing to compare with.' : 'This model knows classes given rows, not how rows come about.';
       put(this.sentence, why);
       this.last = null;
       this.drawing.style.display = 'none';
@@ -43,7 +49,8 @@ export class Usual {
     const each = this.data.drawn.each;
     const share = rank(logDensity, drawn, each, prior);
     const least = drawn.every((x) => x > logDensity);
-    const told = least ? `less usual than all ${drawn.length.toLocaleString('en')} rows drawn from the model` : `${percent(share)} of the rows that the model would make are as unusual as this case, or more`;
+    const maker = MAKERS[this.data.density.by](this.data.density);
+    const told = least ? `less usual than all ${drawn.length.toLocaleString('en')} rows drawn from ${maker}` : `${percent(share)} of the rows that ${maker} would make are as unusual as this case, or more`;
     put(this.sentence, `ln p(x) = ${number(logDensity, 5)}: ${told}.`);
     if (share < FAR_OUT) put(this.warning, el('strong', {}, 'Far out. '), 'The model has hardly seen the like: what it says of this case is an extrapolation. Check the cells.');
     this.last = [logDensity, drawn, each, prior, share];

@@ -1,6 +1,7 @@
 // The evidence ledger as a waterfall on one axis of decibans: the prior odds, what each feature adds, and the posterior
 // odds, with the thresholds that the costs put on that axis. It is a table, with a drawing in each row on a shared scale.
 
+import { byColumn } from './decide.js';
 import { el, hue, id, mark, put, svg } from './dom.js';
 import { signed, ticks } from './format.js';
 
@@ -64,9 +65,14 @@ export class Waterfall {
     put(this.more, this.all ? 'Show the most telling features' : `Show all ${ledger.features.length} features`);
   }
 
-  /** Prior, the features that say most, the rest in one line, and the posterior; each with where its bar begins. */
+  /**
+   * Prior, the features that say most, the rest in one line, and the posterior; each with where its bar begins. Pairs of
+   * columns are shown with their columns where not all features are shown.
+   */
   lines({ prior, features, total }) {
-    const ranked = [...features].sort((a, b) => Math.abs(b.decibans) - Math.abs(a.decibans));
+    const isLong = !this.all && features.length > SHOWN + 1;
+    const grouped = isLong ? byColumn(features, this.data.columns.map(({ name }) => name)) : features;
+    const ranked = [...grouped].sort((a, b) => Math.abs(b.decibans) - Math.abs(a.decibans));
     const few = this.all || ranked.length <= SHOWN + 1 ? ranked : ranked.slice(0, SHOWN);
     const rest = ranked.slice(few.length);
     const list = [{ name: 'prior odds', decibans: prior, kind: 'prior' }, ...few];

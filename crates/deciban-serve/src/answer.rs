@@ -1,6 +1,7 @@
 //! From rows to answers, the same for every route.
 
 use deciban::Result;
+use deciban::evidence::Evidence;
 use deciban::learn::Classifier;
 use deciban_data::Rows;
 use deciban_tasks::Prediction;
@@ -16,6 +17,8 @@ pub struct Answer {
     pub predictions: Vec<Prediction>,
     /// The ledger of each row, if these are wanted.
     pub ledgers: Option<Vec<Ledger>>,
+    /// log p(x | class), if it is wanted.
+    densities: Option<Evidence>,
     told: Told,
     warnings: Vec<String>,
 }
@@ -27,12 +30,14 @@ pub fn answer(served: &Served, rows: &Rows, ask: &Ask) -> Result<Answer> {
         true => predictor.predict_under(rows, &served.terms)?,
         false => predictor.predict(rows, &ask.application())?,
     };
-    if ask.density {
+    // Where *none of these* is an answer, the predictions have both.
+    if ask.density && ask.none_of_these.is_none() {
         for (prediction, how) in predictions.iter_mut().zip(predictor.ranks(rows, &ask.application())?) {
             prediction.log_density = Some(how.log_density);
             prediction.rank = Some(how.rank);
         }
     }
+    let densities = ask.density.then(|| predictor.log_densities(rows)).transpose()?;
     let between = ask.explain.between(predictor.model().schema())?;
     let ledgers = between.map(|between| predictor.explain(rows, &ask.application(), between)).transpose()?;
     let unseen = rows.unseen().iter().map(|unseen| {
@@ -42,7 +47,7 @@ pub fn answer(served: &Served, rows: &Rows, ask: &Ask) -> Result<Answer> {
     let warnings = unseen.chain(rows.warnings().iter().cloned()).collect();
     let density = ask.density || ask.none_of_these.is_some();
     let told = Told { evidence: ask.evidence, density, risk: ask.application().has_costs() };
-    Ok(Answer { predictions, ledgers, told, warnings })
+    Ok(Answer { predictions, ledgers, densities, told, warnings })
 }
 
 impl Answer {
@@ -53,7 +58,8 @@ impl Answer {
                 out.push(b',');
             }
             let ledger = self.ledgers.as_ref().and_then(|ledgers| ledgers.get(row));
-            write::prediction(out, &served.keys, prediction, self.told, ledger);
+            let densities = self.densities.as_ref().map(|densities| densities.row(row));
+            write::prediction(out, &served.keys, prediction, self.told, densities, ledger);
         }
     }
 

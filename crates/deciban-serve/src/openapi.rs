@@ -148,7 +148,9 @@ fn document(models: &[String]) -> Value {
                     "decision": { "type": ["string", "null"] },
                     "posterior": { "type": "object", "additionalProperties": number },
                     "evidence": { "type": "object", "additionalProperties": number },
-                    "log_density": number, "rank": number, "risk": number, "ledger": { "type": "object" } } },
+                    "log_density": number, "rank": number,
+                    "log_densities": { "type": "object", "additionalProperties": number },
+                    "risk": number, "ledger": { "type": "object" } } },
                 "Predictions": { "type": "object", "required": ["model", "predictions"], "properties": {
                     "model": { "type": "string" },
                     "predictions": { "type": "array", "items": { "$ref": "#/components/schemas/Prediction" } },

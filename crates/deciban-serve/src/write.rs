@@ -55,7 +55,14 @@ fn numbers(out: &mut Vec<u8>, keys: &Keys, values: &[f64]) {
 }
 
 /// One prediction as an object.
-pub fn prediction(out: &mut Vec<u8>, keys: &Keys, prediction: &Prediction, told: Told, ledger: Option<&Ledger>) {
+pub fn prediction(
+    out: &mut Vec<u8>,
+    keys: &Keys,
+    prediction: &Prediction,
+    told: Told,
+    densities: Option<&[f64]>,
+    ledger: Option<&Ledger>,
+) {
     out.extend_from_slice(b"{\"decision\":");
     match &prediction.decision {
         Some(decision) => drop(serde_json::to_writer(&mut *out, decision)),
@@ -75,6 +82,10 @@ pub fn prediction(out: &mut Vec<u8>, keys: &Keys, prediction: &Prediction, told:
                 number(out, value);
             }
         }
+    }
+    if let Some(densities) = densities {
+        out.extend_from_slice(b",\"log_densities\":");
+        numbers(out, keys, densities);
     }
     if told.risk {
         out.extend_from_slice(b",\"risk\":");

@@ -2,7 +2,7 @@
 
 use deciban::data::{Kind, Profile, ShownKind, Written};
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban_data::date_text;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ impl Card {
             columns,
             rows: model.learned_from(),
             summary: describe::in_short(model),
-            generative: matches!(model.plain(), Model::Generative(_)),
+            generative: model.described(Asks::Rows).is_ok(),
         }
     }
 }

@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::application::{Application, Terms, find_class};
+use crate::form::check_densities;
 use crate::input::Input;
 use crate::numbers;
 use crate::outside::Outside;
@@ -132,6 +133,9 @@ fn collect_by(
         outside.look(batch);
         model.evidence(batch)
     };
+    if terms.none_of_these.is_some() {
+        check_densities(model, "none_of_these")?;
+    }
     let usual = terms.none_of_these.map(|_| usual_rows(model, terms)).transpose()?;
     let unusual = |batch: &Batch<'_>| match &usual {
         Some(usual) => Ok(terms.unusual(&usual.look(model, batch)?)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deciban::data::Batch;
 use deciban::evidence::decibans;
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::unusual::Usual;
 use deciban::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -171,15 +171,9 @@ impl Form {
     }
 }
 
-/// An error unless the model has densities of rows.
+/// An error that names the option, unless the model has densities of rows.
 pub(crate) fn check_densities(model: &Model, option: &'static str) -> Result<()> {
-    match model.plain() {
-        Model::Generative(_) => Ok(()),
-        _ => {
-            let message = "this model knows classes given rows, not how usual a row is: fit a generative one";
-            Err(Error::parameter(option, message))
-        }
-    }
+    model.described(Asks::Rows).map(drop).map_err(|error| Error::parameter(option, error.marked()))
 }
 
 /// A CSV field.

@@ -1,9 +1,9 @@
 //! Missing cells filled by a model, as cells of the table they stand in.
 
 use deciban::data::{Batch, Column, Kind, Schema, Value, Written};
-use deciban::impute::{How, generative, impute};
+use deciban::impute::{How, impute};
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use deciban_data::date_text;
@@ -63,7 +63,7 @@ impl Imputing<'_> {
 
 /// Refuses models that cannot fill cells, and those without a column whose cells can be missing.
 pub fn fills(model: &Model) -> Result<()> {
-    generative(model)?;
+    model.described(Asks::Cells)?;
     match model.schema().columns().iter().all(|column| column.kind == Kind::Text) {
         true => Err(Error::Schema(
             "the model has columns of texts alone, and an empty text is not a missing one: there is nothing to fill"

@@ -1,5 +1,6 @@
 //! Ledgers of rows: what `explain` prints and `plot --kind ledger` draws.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use deciban::data::{Batch, Schema};
@@ -73,6 +74,9 @@ pub struct Line {
     /// What it says for the first class.
     #[serde(serialize_with = "numbers::one")]
     pub decibans: f64,
+    /// The columns of a pair that speaks together.
+    #[serde(skip)]
+    pub pair: Option<[String; 2]>,
 }
 
 /// Which ledgers are made of the rows of a model.
@@ -130,6 +134,7 @@ impl Explaining<'_> {
                 name: entry.name.clone(),
                 value: entry.value.clone(),
                 decibans: decibans(*nats),
+                pair: pair(&entry.name, self.model.schema()),
             };
             Ledger {
                 row: batch.row_number(i) + 1,
@@ -144,6 +149,15 @@ impl Explaining<'_> {
         };
         Ok(explanations.into_iter().enumerate().map(row).collect())
     }
+}
+
+/// The two columns whose pair has this name.
+fn pair(name: &str, schema: &Schema) -> Option<[String; 2]> {
+    const TIMES: &str = " × ";
+    let is_column = |name: &str| schema.columns().iter().any(|column| column.name == name);
+    let mut splits = name.match_indices(TIMES).map(|(at, _)| [&name[..at], &name[at + TIMES.len()..]]);
+    let found = splits.find(|split| split.iter().all(|name| is_column(name)))?;
+    (!is_column(name)).then(|| found.map(String::from))
 }
 
 /// The most probable class and the next; the first two where no class is possible.
@@ -166,18 +180,47 @@ impl Ledger {
         format!("posterior {} and {}", p[0], p[1])
     }
 
-    /// The prior odds, the features that say most, and the rest in one line. They add up to the total.
+    /// What columns say where each has half of what its pairs say, which is the Shapley value of the column.
+    fn by_column(&self) -> Vec<Line> {
+        let (pairs, lines): (Vec<&Line>, Vec<&Line>) = self.features.iter().partition(|line| line.pair.is_some());
+        let mut shares: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+        for pair in pairs {
+            for column in pair.pair.iter().flatten() {
+                let (count, sum) = shares.entry(column).or_default();
+                *count += 1;
+                *sum += 0.5 * pair.decibans;
+            }
+        }
+        let of_column = |line: &Line| {
+            let (count, sum) = shares.get(line.name.as_str()).copied().unwrap_or_default();
+            let pairs = if count == 1 { "pair" } else { "pairs" };
+            let name = if count == 0 { line.name.clone() } else { format!("{} and {count} {pairs}", line.name) };
+            Line { name, decibans: line.decibans + sum, ..line.clone() }
+        };
+        // A column that says nothing alone still has its pairs.
+        let silent = shares.keys().filter(|name| lines.iter().all(|line| line.name != **name));
+        let silent: Vec<Line> = silent.map(|name| plain(name.to_string(), 0.0)).collect();
+        lines.into_iter().chain(&silent).map(of_column).collect()
+    }
+
+    /// The prior odds, the features that say most, and the rest in one line. They add up to the total. Where not all
+    /// features are shown, pairs of columns are shown with their columns.
     pub fn lines(&self, most: usize) -> Vec<Line> {
-        let line = |name: String, decibans: f64| Line { name, value: String::new(), decibans };
-        let mut ranked: Vec<&Line> = self.features.iter().collect();
+        let is_long = self.features.len() > most + 1;
+        let grouped = if is_long && self.features.iter().any(|line| line.pair.is_some()) {
+            self.by_column()
+        } else {
+            self.features.clone()
+        };
+        let mut ranked: Vec<&Line> = grouped.iter().collect();
         ranked.sort_by(|a, b| b.decibans.abs().total_cmp(&a.decibans.abs()).then_with(|| a.name.cmp(&b.name)));
         // One feature more takes no more room than a line about it.
         let shown = if ranked.len() <= most + 1 { ranked.len() } else { most };
-        let mut lines = vec![line("prior odds".into(), self.prior)];
+        let mut lines = vec![plain("prior odds".into(), self.prior)];
         lines.extend(ranked[..shown].iter().map(|&line| line.clone()));
         if shown < ranked.len() {
             let rest = ranked[shown..].iter().map(|line| line.decibans).sum();
-            lines.push(line(format!("{} other features", ranked.len() - shown), rest));
+            lines.push(plain(format!("{} other features", ranked.len() - shown), rest));
         }
         lines
     }
@@ -185,13 +228,18 @@ impl Ledger {
     /// A table with bars, of at most so many features and the rest.
     pub fn text(&self, most: usize) -> String {
         let mut lines = self.lines(most);
-        lines.push(Line { name: "total".into(), value: String::new(), decibans: self.total });
+        lines.push(plain("total".into(), self.total));
         let mut text = format!("{}, {}\n{}", self.title(), self.odds(), bars(&lines));
         if !self.missing.is_empty() {
             text += &format!("missing: {}\n", shown(&self.missing.join(", ")));
         }
         text
     }
+}
+
+/// A line that is not of a cell.
+fn plain(name: String, decibans: f64) -> Line {
+    Line { name, value: String::new(), decibans, pair: None }
 }
 
 /// Two decimals and a sign, which 0 has too.

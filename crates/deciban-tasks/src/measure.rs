@@ -6,7 +6,7 @@ use std::path::Path;
 use deciban::data::{Batch, Schema};
 use deciban::learn::Classifier;
 use deciban::measure::next;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::{Error, Result, shown};
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ pub struct Worth {
 impl<'a> Measuring<'a> {
     /// Under a prior and costs of decisions, with costs of measurements.
     pub fn new(model: &'a Model, terms: Terms, costs: &MeasureCosts, rows: Vec<u64>, seed: u64) -> Result<Self> {
-        deciban::impute::generative(model)?;
+        model.described(Asks::Cells)?;
         Ok(Measuring { model, terms, costs: costs.resolve(model.schema())?, rows, seed })
     }
 

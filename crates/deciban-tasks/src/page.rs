@@ -10,7 +10,7 @@ use deciban::family::gaussian::{GaussianDensity, Structure};
 use deciban::family::{AnyDensity, AnyFamily};
 use deciban::file::{Archive, Stored};
 use deciban::learn::{Classifier, FittedBlock, GenerativeModel};
-use deciban::model::{CalibratedModel, Model};
+use deciban::model::{Asks, By, CalibratedModel, Described, Model};
 use deciban::numerics::Random;
 use deciban::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -82,18 +82,18 @@ pub fn page_data(model: &Model, name: &str, by: ScoredBy) -> Result<Value> {
         "missing": schema.spelling().missing,
         "decimal": schema.spelling().decimal,
         "thousands": schema.spelling().thousands,
-        "has_density": matches!(model, Model::Generative(_)),
-        "is_calibrated": matches!(model, Model::Calibrated(_)),
     });
-    // Rows come from the generative member with the largest weight.
-    let describes = match model.plain() {
-        Model::Generative(plain) => Some(plain),
-        Model::Fused(fused) => fused.describes(|_| true),
-        _ => None,
-    };
-    if let Some(plain) = describes {
-        data["drawn"] = drawn(plain);
-        data["moments"] = moments(plain).unwrap_or(Value::Null);
+    let described = model.described(Asks::Rows).ok();
+    if let Some(Described { model: rows, by: whose }) = described {
+        data["drawn"] = drawn(rows, model.about().profiles());
+        data["moments"] = moments(rows).unwrap_or(Value::Null);
+        // The page has the numbers of the model and of its members, and reads those of a companion here.
+        data["density"] = match whose {
+            By::Itself => json!({ "by": "itself" }),
+            By::Member(place, name) => json!({ "by": "member", "place": place, "name": name }),
+            By::Companion if by == ScoredBy::Service => json!({ "by": "companion" }),
+            By::Companion => json!({ "by": "companion", "scorer": generative(rows)? }),
+        };
     }
     if by == ScoredBy::Page {
         data["reading"] = json!(schema.reading());
@@ -129,7 +129,7 @@ fn describe_column(schema: &Schema, column: &Column, profile: Option<&Profile>, 
 
 /// Rows of every class that the model would make, as cells in the order of the columns; null where it makes none
 /// that can be written down.
-fn drawn(model: &GenerativeModel) -> Value {
+fn drawn(model: &GenerativeModel, profiles: &[Profile]) -> Value {
     let schema = model.schema();
     let single_words = schema.reading().is_none_or(|reading| {
         reading.hashed_bits.is_none() && !reading.tokeniser.characters && reading.tokeniser.ngrams == (1, 1)
@@ -139,7 +139,7 @@ fn drawn(model: &GenerativeModel) -> Value {
     }
     let classes = schema.classes().len();
     let words = |profile: &Profile| if profile.mean_words > 0.0 { profile.mean_words as usize } else { 1 };
-    let cells = match model.about().profiles() {
+    let cells = match profiles {
         [] => schema.columns().len(),
         profiles => profiles.iter().map(words).sum(),
     };
@@ -273,14 +273,15 @@ pub(crate) fn stored(value: &impl Stored) -> Result<Value> {
     value.store(&mut archive, "it")?;
     let short = |name: &str| name.strip_prefix("it.").unwrap_or(name).to_string();
     // The page has these elsewhere.
-    let known = |name: &str| ["it.schema", "it.profiles"].contains(&name);
+    let known = |name: &str| ["it.schema", "it.profiles"].contains(&name) || name.starts_with("it.companion.");
     let json: Map<String, Value> =
         archive.json_values().filter(|(name, _)| !known(name)).map(|(n, v)| (short(n), v.clone())).collect();
     let array = |(name, shape, values): (&str, &[usize], &[f64])| {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         (short(name), json!({ "shape": shape, "base64": base64(&bytes) }))
     };
-    Ok(json!({ "json": json, "arrays": archive.arrays().map(array).collect::<Map<String, Value>>() }))
+    let arrays = archive.arrays().filter(|(name, ..)| !known(name)).map(array).collect::<Map<String, Value>>();
+    Ok(json!({ "json": json, "arrays": arrays }))
 }
 
 /// Bytes as text, by RFC 4648.

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use deciban::Result;
 use deciban::data::Batch;
-use deciban::evidence::decibans;
+use deciban::evidence::{Evidence, decibans};
 use deciban::explain::Order;
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::unusual::{DRAWN, HowUsual, Usual};
 use deciban_data::{Options, RowReader, Rows};
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub struct Prediction {
     /// The evidence for each class against the others, in decibans, which does not depend on the prior.
     #[serde(serialize_with = "numbers::many")]
     pub evidence: Vec<f64>,
-    /// log p(x), low for unusual rows, where the model has densities.
+    /// log p(x), low for unusual rows, where *none of these* is an answer.
     #[serde(serialize_with = "numbers::optional", skip_serializing_if = "Option::is_none")]
     pub log_density: Option<f64>,
     /// The share of the model's own rows that are no more usual, where *none of these* is an answer.
@@ -121,6 +121,11 @@ impl Predictor {
         self.usual(&to.to_model(&self.model)?)?.look(&self.model, &rows.batch()?)
     }
 
+    /// log p(x | class) of rows, by the model that describes them.
+    pub fn log_densities(&self, rows: &Rows) -> Result<Evidence> {
+        self.model.described(Asks::Rows)?.model.evidence(&rows.batch()?)
+    }
+
     /// Rows of the model under a prior, drawn once for each prior in a row.
     fn usual(&self, terms: &Terms) -> Result<Arc<Usual>> {
         // A panic elsewhere leaves what was there before. The lock is not held while rows are drawn: a thread that
@@ -158,13 +163,12 @@ impl Terms {
 pub fn predictions(model: &Model, batch: &Batch<'_>, terms: &Terms, usual: Option<&Usual>) -> Result<Vec<Prediction>> {
     let evidence = model.evidence(batch)?;
     let posterior = evidence.posterior(&terms.prior);
-    let density = matches!(model, Model::Generative(_)).then(|| evidence.log_density(&terms.prior));
     let ranks = usual.map(|usual| usual.look(model, batch)).transpose()?.unwrap_or_default();
     let row = |(row, action): (usize, deciban::decision::Action)| Prediction {
         decision: action.action.map(|a| terms.costs.actions()[a].clone()),
         posterior: posterior.row(row),
         evidence: (0..evidence.classes()).map(|k| decibans(evidence.llr(row, k))).collect(),
-        log_density: density.as_ref().map(|density| density[row]),
+        log_density: ranks.get(row).map(|how| how.log_density),
         rank: ranks.get(row).map(|how| how.rank),
         risk: action.risk,
     };

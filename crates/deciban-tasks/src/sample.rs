@@ -1,10 +1,10 @@
-//! Rows drawn from a generative model.
+//! Rows drawn from the model that describes them.
 
+use deciban::Result;
 use deciban::data::{Column, Schema, Value, Written};
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::numerics::Random;
-use deciban::{Error, Result};
 use deciban_data::date_text;
 use serde_json::json;
 
@@ -41,18 +41,14 @@ pub struct Sampling {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn sample(model: &Model, request: &Sampling, mut each: impl FnMut(usize, &[Value]) -> Result<()>) -> Result<()> {
-    // A calibration changes what rows say, not how they come about.
-    let Model::Generative(generative) = model.plain() else {
-        let message = "this model knows classes given rows, not rows given classes: fit a generative one";
-        return Err(Error::Schema(message.into()));
-    };
+    let described = model.described(Asks::Rows)?.model;
     let schema = model.schema();
     let prior = request.prior.resolve(schema, model.prior(), model.empirical())?;
     let class = request.class.as_ref().map(|name| find_class(schema, name, "class")).transpose()?;
     let mut random = Random::new(request.seed);
     for _ in 0..request.number {
         let class = class.unwrap_or_else(|| random.pick(prior.probabilities()));
-        each(class, &generative.sample(class, &mut random)?)?;
+        each(class, &described.sample(class, &mut random)?)?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ const largest = (row) => Math.max(1, ...row.map(value).filter(Number.isFinite).m
 
 let [failures, rows, worst] = [0, 0, 0];
 const cases = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-for (const { data, csv, evidence, explanations } of cases) {
+for (const { data, csv, evidence, explanations, densities } of cases) {
   const model = new Model(data);
   const [header, ...records] = parse(csv);
   const at = places(header, data);
@@ -41,6 +41,12 @@ for (const { data, csv, evidence, explanations } of cases) {
     const off = Math.max(...row.map((e, k) => (Number.isNaN(own[k]) ? Infinity : apart(value(e), own[k], largest(row)))));
     note(`evidence ${own} and not ${row}`, off, TOLERANCE, i);
     most = Math.max(most, off);
+  });
+  if (!densities !== !data.density) note('who describes rows', Infinity, 0, 0);
+  densities?.forEach((row, i) => {
+    const own = model.logDensities(cells[i]);
+    const off = Math.max(...row.map((e, k) => (Number.isNaN(own[k]) ? Infinity : apart(value(e), own[k], largest(row)))));
+    note(`log densities ${own} and not ${row}`, off, TOLERANCE, i);
   });
   explanations.forEach((entries, i) => {
     const [theirs, own] = [sums(entries), sums(model.explain(cells[i]))];

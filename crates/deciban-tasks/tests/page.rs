@@ -8,7 +8,7 @@ use deciban::calibrate::Method;
 use deciban::data::{Kind, ShownKind};
 use deciban::explain::Order;
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::numerics::Random;
 use deciban_data::{Files, Options, RowReader, Target};
 use deciban_tasks::numbers::number;
@@ -146,6 +146,14 @@ fn expected(model: &Model, csv: &str) -> (Value, Value) {
     (json!(all), json!(told))
 }
 
+/// log p(x | class) of rows by the model that describes them; null where none does.
+fn described(model: &Model, csv: &str) -> Value {
+    let Ok(described) = model.described(Asks::Rows) else { return Value::Null };
+    let rows = RowReader::new(model.schema(), Options::default()).unwrap().csv(csv.as_bytes()).unwrap();
+    let densities = described.model.evidence(&rows.batch().unwrap()).unwrap();
+    (0..rows.len()).map(|i| densities.row(i).iter().map(|x| number(*x)).collect::<Value>()).collect()
+}
+
 #[test]
 fn the_pages_scorer_agrees_with_the_library() {
     let folder = tempfile::tempdir().unwrap();
@@ -229,7 +237,7 @@ fn the_pages_scorer_agrees_with_the_library() {
         let (evidence, explanations) = expected(&model, &csv);
         let name = format!("{} {} {}", case.file.rsplit('/').next().unwrap(), case.model, case.options);
         let data = page_data(&model, &name, ScoredBy::Page).unwrap();
-        all.push(json!({ "data": data, "csv": csv, "evidence": evidence, "explanations": explanations }));
+        all.push(json!({ "data": data, "csv": csv, "evidence": evidence, "explanations": explanations, "densities": described(&model, &csv) }));
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-cases.json");
     std::fs::write(&file, serde_json::to_string(&all).unwrap()).unwrap();

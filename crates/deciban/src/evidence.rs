@@ -141,6 +141,17 @@ impl Against {
     }
 }
 
+// Lines of ledgers that belong to no column. They stand in parentheses, which few names of columns have.
+
+/// What stands for the row before any feature is known.
+pub(crate) const AVERAGE: &str = "(start: an average row)";
+/// The constants of a model.
+pub(crate) const CONSTANT: &str = "(same for every row)";
+/// What is left where lines are averages over the components of a mixture.
+pub(crate) const COMPONENTS: &str = "(components of the mixture)";
+/// What the number of training rows nearby says.
+pub(crate) const NEARBY: &str = "(number of rows nearby)";
+
 /// What one feature of a row says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {

@@ -16,7 +16,7 @@ use crate::data::{Batch, Cells, MISSING, Rows, Tile, Value, View};
 use crate::error::{Error, Result};
 use crate::family::{Density, Filling, Guess};
 use crate::learn::{Block, Classifier, FittedBlock, GenerativeModel};
-use crate::model::Model;
+use crate::model::{Asks, Model};
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -76,7 +76,7 @@ const TILE: usize = 512;
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn impute(model: &Model, x: &Batch<'_>, prior: &Prior, how: How) -> Result<Vec<Imputed>> {
-    let generative = generative(model)?;
+    let generative = model.described(Asks::Cells)?.model;
     Error::check_shape("columns of a batch", model.schema().columns().len(), x.width())?;
     Error::check_shape("classes of the prior", model.schema().classes().len(), prior.classes())?;
     let starts: Vec<usize> = (0..x.rows()).step_by(TILE).collect();
@@ -86,27 +86,6 @@ pub fn impute(model: &Model, x: &Batch<'_>, prior: &Prior, how: How) -> Result<V
         Ok(filled)
     };
     Ok(starts.par_iter().map(tile).collect::<Result<Vec<_>>>()?.concat())
-}
-
-/// The model that knows how rows come about, or an error that says which do.
-pub fn generative(model: &Model) -> Result<&GenerativeModel> {
-    match model.plain() {
-        Model::Generative(model) => Ok(model),
-        Model::Fused(fused) => {
-            fused.describes(|model| model.blocks().iter().all(|block| block.density.fills())).ok_or_else(|| {
-                Error::Schema(
-                "no member of this fused model says what cells hold: fit one that does, such as §model=naive-bayes or \
-                 §model=gaussian"
-                    .into(),
-            )
-            })
-        }
-        _ => Err(Error::Schema(
-            "this model knows classes given rows, not what cells hold: fit a generative one, such as \
-             §model=naive-bayes or §model=gaussian"
-                .into(),
-        )),
-    }
 }
 
 /// Which cells of a batch are missing: the rows of each column.

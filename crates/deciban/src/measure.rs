@@ -14,9 +14,9 @@ use crate::data::{Batch, Gathered, Rows, Value, View};
 use crate::decision::Costs;
 use crate::error::{Error, Result};
 use crate::family::{Density, Filling, Guess};
-use crate::impute::{draws, generative, group_shares, missing_rows};
+use crate::impute::{draws, group_shares, missing_rows};
 use crate::learn::{Classifier, FittedBlock, GenerativeModel};
-use crate::model::Model;
+use crate::model::{Asks, Model};
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -78,7 +78,7 @@ pub struct Next {
 /// # Ok::<(), deciban::Error>(())
 /// ```
 pub fn next(model: &Model, x: &Batch<'_>, row: usize, prior: &Prior, costs: &Costs, seed: u64) -> Result<Next> {
-    let own = generative(model)?;
+    let own = model.described(Asks::Cells)?.model;
     Error::check_shape("columns of a batch", model.schema().columns().len(), x.width())?;
     Error::check_shape("classes of the prior", model.schema().classes().len(), prior.classes())?;
     let mut gathered = Gathered::default();

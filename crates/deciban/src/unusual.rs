@@ -1,4 +1,5 @@
-//! How usual rows are for a generative model: the rank of p(x) among rows that the model itself would make.
+//! How usual rows are: the rank of p(x) among rows that the model itself would make, or the model that
+//! [describes](Model::described) its rows.
 //!
 //! ```text
 //! p(x) = Σₖ πₖ p(x | k)        rank(x) = P( p(X) ≤ p(x) ),  X drawn from the model under the prior π
@@ -18,7 +19,7 @@ use crate::data::{Batch, Cells, MISSING, Rows, Tile, View};
 use crate::drawn::Drawn;
 use crate::error::{Error, Result};
 use crate::learn::{Classifier, GenerativeModel};
-use crate::model::Model;
+use crate::model::{Asks, Model};
 use crate::numerics::{Random, hash};
 use crate::posterior::Prior;
 
@@ -74,7 +75,7 @@ impl std::fmt::Debug for Usual {
 }
 
 impl Usual {
-    /// Draws rows of a generative model, calibrated or not, under a prior.
+    /// Draws rows of the model that describes those of `model`, under a prior.
     ///
     /// ```
     /// use deciban::data::{Batch, Schema};
@@ -95,7 +96,7 @@ impl Usual {
     /// # Ok::<(), deciban::Error>(())
     /// ```
     pub fn new(model: &Model, prior: &Prior, rows: usize, seed: u64) -> Result<Self> {
-        let model = generative(model)?;
+        let model = model.described(Asks::Rows)?.model;
         Error::check_shape("classes of the prior", model.schema().classes().len(), prior.classes())?;
         let width = model.schema().columns().len();
         // Classes have rows in proportion to the prior, so that only their cells are left to chance.
@@ -122,7 +123,7 @@ impl Usual {
 
     /// How usual rows are; `model` is that of which the rows were drawn.
     pub fn look(&self, model: &Model, x: &Batch<'_>) -> Result<Vec<HowUsual>> {
-        let model = generative(model)?;
+        let model = model.described(Asks::Rows)?.model;
         let densities = model.evidence(x)?.log_density(&self.prior);
         let mut known: HashMap<Vec<bool>, Arc<Ranks>> = HashMap::new();
         let row = |(missing, log_density): (Vec<bool>, f64)| {
@@ -161,19 +162,6 @@ impl Usual {
         known.insert(missing, ranks.clone());
         drop(known);
         Ok(ranks)
-    }
-}
-
-/// The model that describes how rows come about.
-fn generative(model: &Model) -> Result<&GenerativeModel> {
-    match model.plain() {
-        Model::Generative(model) => Ok(model),
-        Model::Fused(fused) => fused.describes(|_| true).ok_or_else(|| {
-            Error::Schema("no member of this fused model describes how usual a row is: fit a generative one".into())
-        }),
-        _ => Err(Error::Schema(
-            "this model knows classes given rows, not how usual a row is: fit a generative one".into(),
-        )),
     }
 }
 

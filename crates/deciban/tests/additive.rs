@@ -208,7 +208,7 @@ fn ledgers_add_up() {
         let posterior = model.evidence(&rows).unwrap().posterior(&prior);
         for (row, explained) in model.explain(&rows, Order::Average).unwrap().iter().enumerate() {
             let names: Vec<&str> = explained.entries.iter().map(|entry| entry.name.as_str()).collect();
-            assert_eq!(names, ["(average row)", "x", "g", "x × g"]);
+            assert_eq!(names, ["(start: an average row)", "x", "g", "x × g"]);
             let log = posterior.log_row(row);
             let ledger = explained.ledger(1, 0, &prior);
             assert!((ledger.total() - (log[1] - log[0])).abs() < 1e-9, "row {row}: {ledger:?}");

@@ -324,7 +324,7 @@ fn a_mixture_is_stored_explained_and_sampled() {
             let sum: f64 = explanation.entries.iter().map(|entry| entry.evidence[class]).sum();
             assert!((sum - evidence.row(i)[class]).abs() < 1e-9);
         }
-        assert_eq!(explanation.entries.last().unwrap().name, "(components)");
+        assert_eq!(explanation.entries.last().unwrap().name, "(components of the mixture)");
     }
     // Draws of class a lie on both sides.
     let draws: Vec<f64> = (0..400)

@@ -425,6 +425,37 @@ fn calibration_is_spread_over_the_lines() {
     }
 }
 
+/// What a bound takes away is spread over the lines too, for rows near and far, and for classes that one cell rules out:
+/// what is left beside the lines is the offset of the calibration, the same for every row.
+#[test]
+fn bounds_are_spread_over_the_lines() {
+    let table = Mixed::new(false);
+    let columns = table.schema.columns().to_vec();
+    let inner = table.learn(vec![Block::new(vec![0, 1], &columns, AnyFamily::Gaussian(Gaussian::default()))]);
+    for bound in [1e-8, 1e-3, 1e-2] {
+        let line = Affine { bound, scale: 0.6, bias: vec![0.1, -0.3, 0.2] };
+        let model = Model::Calibrated(CalibratedModel::new(inner.clone(), Calibration::Affine(line)).unwrap());
+        let explained = adds_up(&model, &table.batch(), "bounded");
+        let plain = inner.explain(&table.batch(), Order::Average).unwrap();
+        for (row, inside) in explained.iter().zip(&plain) {
+            assert_eq!(row.entries.len(), 3);
+            let rest = &row.entries[2];
+            assert_eq!(rest.name, "(calibration)");
+            assert!((rest.evidence[0] - rest.evidence[1] - 0.4).abs() < 1e-6, "{rest:?}");
+            assert!((rest.evidence[2] - rest.evidence[1] - 0.5).abs() < 1e-6, "{rest:?}");
+            // No line says more than before against the most probable class.
+            let sum = |k: usize| inside.entries.iter().map(|e| e.evidence[k]).sum::<f64>();
+            let best = (0..3).max_by(|&a, &b| sum(a).total_cmp(&sum(b))).unwrap();
+            for (line, before) in row.entries.iter().zip(&inside.entries) {
+                for k in 0..3 {
+                    let said = |e: &[f64]| (e[k] - e[best]).abs();
+                    assert!(said(&line.evidence) <= 0.6 * said(&before.evidence) + 1e-9, "{line:?} {before:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Maps that are not lines, rows with missing cells, and classes that are impossible: all ledgers add up.
 #[test]
 fn ledgers_of_every_calibration_add_up() {

@@ -60,6 +60,6 @@ export class Additive {
       evidence: slopes.map((s, k) => s * says[isOne ? 0 : k]),
       missing: missing && says.every((t) => t === 0),
     });
-    return [{ name: '(average row)', value: '', evidence: average, missing: false }, ...parts.map(entry)];
+    return [{ name: '(start: an average row)', value: '', evidence: average, missing: false }, ...parts.map(entry)];
   }
 }

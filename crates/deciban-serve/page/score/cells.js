@@ -56,6 +56,12 @@ export function shown(cell, levels) {
   return cell === MISSING ? 'missing' : (levels[cell] ?? 'unseen');
 }
 
+/** The name of the line of a word: the word, or `column=word` where something else may have the name of the word. */
+export function wordLine(columns, text, word) {
+  const texts = columns.filter(({ kind }) => kind === 'text').length;
+  return texts > 1 || columns.some(({ name }) => name === word) ? `${columns[text].name}=${word}` : word;
+}
+
 /** A column of the model, ready to read cells. */
 export class CellReader {
   constructor(column, data) {

@@ -231,7 +231,7 @@ export class Gaussian {
     const says = this.means.map((_, c) => this.backwards(this.meanSlope(c, z0, z)).map((w, j) => w * (x[j] - centre[j])));
     const rest = score.map((s, c) => s - says[c].reduce((a, b) => a + b, 0));
     const columns = names.map((name, j) => ({ name, value: x[j], evidence: says.map((of) => of[j]), missing: false }));
-    return [{ name: '(average row)', value: '', evidence: rest, missing: false }, ...columns];
+    return [{ name: '(start: an average row)', value: '', evidence: rest, missing: false }, ...columns];
   }
 
   /** Ws, with W the product of the maps. */

@@ -125,6 +125,6 @@ export class KDependence {
       const { name, levels } = this.columns[column];
       return { name, value: shown(cells[column], levels), evidence: says, missing };
     };
-    return [{ name: '(offset)', value: '', evidence: this.offset(parts).offset, missing: false }, ...parts.map(entry)];
+    return [{ name: '(same for every row)', value: '', evidence: this.offset(parts).offset, missing: false }, ...parts.map(entry)];
   }
 }

@@ -137,6 +137,6 @@ export class Linear {
         ? { name: term.name, value: 'missing', evidence: new Array(this.classes).fill(0), missing: true }
         : { name: term.name, value: term.shown, evidence: evidence(term), missing: false };
     const average = base.map((g, k) => g - this.logPrior[k]);
-    return [{ name: '(average row)', value: '', evidence: average, missing: false }, ...terms.map(entry)];
+    return [{ name: '(start: an average row)', value: '', evidence: average, missing: false }, ...terms.map(entry)];
   }
 }

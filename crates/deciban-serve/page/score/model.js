@@ -4,7 +4,7 @@
 import { A1de } from './a1de.js';
 import { Additive } from './additive.js';
 import { binNames, binOf, cutsOf } from './bins.js';
-import { CellReader, MISSING } from './cells.js';
+import { CellReader, MISSING, wordLine } from './cells.js';
 import { Curves } from './curve.js';
 import { FAMILIES } from './families.js';
 import { Fused } from './fused.js';
@@ -36,6 +36,8 @@ class Block {
   constructor(block, columns) {
     const { family, numbers } = block.family === 'auto' ? ofChosen(block.density) : { family: block.family, numbers: block.density };
     this.places = block.columns;
+    this.all = columns;
+    this.text = block.columns.length === 1 && columns[block.columns[0]].kind === 'text' ? block.columns[0] : undefined;
     this.cuts = block.discretise ? cutsOf(block.discretise.json.it, block.discretise.arrays.edges) : [];
     const levels = (column, cuts) => (cuts ? { ...column, levels: binNames(cuts) } : column);
     this.columns = block.columns.map((c, j) => levels(columns[c], this.cuts[j]));
@@ -57,6 +59,11 @@ class Block {
 
   explain(row) {
     const { mapped } = this.mapped(row);
+    if (this.text !== undefined) {
+      // Lines in parentheses are no words.
+      const named = (name) => (name.startsWith('(') ? name : wordLine(this.all, this.text, name));
+      return this.density.explain(mapped, this.columns).map((entry) => ({ ...entry, name: named(entry.name) }));
+    }
     if (!this.isGaussian) return this.density.explain(mapped, this.columns);
     const names = this.columns.map((column) => column.name);
     const entries = this.density.explain(mapped, names);
@@ -106,7 +113,7 @@ class Generative {
       return { r, first };
     });
     const mean = ({ evidence }) => shares.map(({ r, first }) => r.reduce((sum, r, k) => (r > 0 ? sum + r * evidence[first + k] : sum), 0));
-    return [...entries.map((entry) => ({ ...entry, evidence: mean(entry) })), { name: '(components)', value: '', evidence: rest, missing: false }];
+    return [...entries.map((entry) => ({ ...entry, evidence: mean(entry) })), { name: '(components of the mixture)', value: '', evidence: rest, missing: false }];
   }
 }
 
@@ -117,7 +124,7 @@ class Generative {
 class Calibrated {
   constructor(model, { bound, scale, bias, typical_cells: typical }) {
     // The members of a fusion have calibrations of their own.
-    const name = model instanceof Fused ? '(offsets)' : '(calibration)';
+    const name = model instanceof Fused ? '(same for every row)' : '(calibration)';
     Object.assign(this, { model, bound, scale, bias, typical, name });
   }
 
@@ -149,13 +156,30 @@ class Calibrated {
     const slope = this.slope(share);
     // What the bound makes possible again is not impossible because of one line.
     const says = (e, k) => (Number.isFinite(e) ? e * slope : after[k] === -Infinity ? e : 0);
-    const lines = this.model.explain(row).map((entry) => ({ ...entry, evidence: entry.evidence.map(says) }));
-    const left = (whole) => whole.map((a, k) => (a === -Infinity ? 0 : a - lines.reduce((sum, { evidence }) => sum + evidence[k], 0)));
-    if (this.bound > 0 && share.offset > 0) {
-      const bounded = this.bounded(this.model.score(row)).map((e) => slope * e);
-      lines.push({ name: '(bound)', value: '', evidence: left(bounded), missing: false });
-    }
-    return [...lines, { name: this.name, value: '', evidence: left(after), missing: false }];
+    const spread = this.bound > 0 && share.offset > 0 ? this.spread(row) : this.model.explain(row);
+    const lines = spread.map((entry) => ({ ...entry, evidence: entry.evidence.map(says) }));
+    const rest = after.map((a, k) => (a === -Infinity ? 0 : a - lines.reduce((sum, { evidence }) => sum + evidence[k], 0)));
+    return [...lines, { name: this.name, value: '', evidence: rest, missing: false }];
+  }
+
+  /**
+   * The lines of the model with what the bound takes away. The most probable class b keeps its lines; what a line says for
+   * another class k over b is multiplied by (boundedₖ − bounded_b)/(eₖ − e_b). A line that rules a class out says all that
+   * the bound leaves.
+   */
+  spread(row) {
+    const [lines, before] = [this.model.explain(row), this.model.score(row)];
+    const bounded = this.bounded(before);
+    const best = before.reduce((best, e, k) => (e > before[best] ? k : best), 0);
+    if (before[best] === -Infinity) return lines.map((entry) => ({ ...entry, evidence: before.map(() => 0) }));
+    const ratios = before.map((e, k) => (Math.abs(e - before[best]) > 1e-6 ? (bounded[k] - bounded[best]) / (e - before[best]) : 1));
+    const ruling = before.map((_, k) => lines.findIndex(({ evidence }) => evidence[k] === -Infinity));
+    const says = (place) => (e, k, evidence) => {
+      if (k === best) return e;
+      if (ruling[k] < 0) return evidence[best] + ratios[k] * (e - evidence[best]);
+      return evidence[best] + (ruling[k] === place ? bounded[k] - bounded[best] : 0);
+    };
+    return lines.map((entry, place) => ({ ...entry, evidence: entry.evidence.map(says(place)) }));
   }
 }
 
@@ -172,11 +196,18 @@ function scorerOf(scorer, columns) {
   return scorer.calibration ? new Calibrated(plain, scorer.calibration) : plain;
 }
 
-/** What the data of a page make of rows: cells, evidence and explanations. */
+/** The numbers of the model that describes rows: a calibration changes evidence, not densities. */
+function describedBy({ scorer, density }) {
+  const whose = { itself: () => scorer, member: () => scorer.members[density.place].scorer, companion: () => density.scorer };
+  return { ...whose[density.by](), calibration: null };
+}
+
+/** What the data of a page make of rows: cells, evidence, densities and explanations. */
 export class Model {
   constructor(data) {
     this.readers = data.columns.map((column) => new CellReader(column, data));
     this.model = scorerOf(data.scorer, data.columns);
+    this.described = data.density && scorerOf(describedBy(data), data.columns);
   }
 
   /** The cells of a row of texts, in the order of the columns. */
@@ -186,6 +217,11 @@ export class Model {
 
   evidence(cells) {
     return this.model.score(cells);
+  }
+
+  /** ln p(x | class) by the model that describes rows. */
+  logDensities(cells) {
+    return this.described.score(cells);
   }
 
   explain(cells) {

@@ -130,6 +130,6 @@ export class Parzen {
       });
     }
     const entries = columns.map(({ name }, j) => ({ name, value: x[j], evidence: said[j], missing: Number.isNaN(x[j]) }));
-    return [...entries, { name: '(rows)', value: '', evidence: rest, missing: false }];
+    return [...entries, { name: '(number of rows nearby)', value: '', evidence: rest, missing: false }];
   }
 }

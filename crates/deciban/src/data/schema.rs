@@ -113,6 +113,14 @@ impl Schema {
         Ok(Schema { columns, target: target.into(), classes, reading: None, spelling })
     }
 
+    /// Whether a model of the schema `own` scores rows that are coded by this one: it has the same columns and classes,
+    /// and its levels stand first.
+    pub(crate) fn covers(&self, own: &Schema) -> bool {
+        let same = |(a, b): (&Column, &Column)| a.name == b.name && a.kind == b.kind && a.levels.starts_with(&b.levels);
+        let columns = (self.columns(), own.columns());
+        self.classes == own.classes && columns.0.len() == columns.1.len() && columns.0.iter().zip(columns.1).all(same)
+    }
+
     /// The same schema with another way of reading texts.
     pub fn with_reading(self, reading: Option<Reading>) -> Self {
         Schema { reading, ..self }

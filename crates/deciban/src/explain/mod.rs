@@ -35,11 +35,12 @@ mod columns;
 mod slopes;
 
 pub(crate) use columns::explain as explain_columns;
-pub(crate) use slopes::{AVERAGE, base, slopes};
+pub(crate) use slopes::{base, slopes};
 
-use crate::data::{Batch, Cells, Column, MISSING, Rows, Tile};
+use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Tile};
 use crate::error::Result;
 pub use crate::evidence::Entry;
+pub(crate) use crate::evidence::{AVERAGE, COMPONENTS, CONSTANT};
 use crate::numerics::log_sum_exp;
 use crate::posterior::Prior;
 
@@ -122,6 +123,15 @@ impl Explanation {
             parts.map(|(&j, w)| w * (entry.evidence[a] - entry.evidence[j])).sum()
         };
         Ledger { prior: p[a].ln() - log_sum_exp(&before), entries: self.entries.iter().map(entry).collect() }
+    }
+}
+
+/// The name of the line of a word: the word, or `column=word` where something else may have the name of the word.
+pub(crate) fn word_line(columns: &[Column], text: usize, word: &str) -> String {
+    let texts = columns.iter().filter(|column| column.kind == Kind::Text).count();
+    match texts > 1 || columns.iter().any(|column| column.name == word) {
+        true => format!("{}={word}", columns[text].name),
+        false => word.to_string(),
     }
 }
 

@@ -8,9 +8,6 @@
 use super::Entry;
 use crate::posterior::Prior;
 
-/// What stands for the row before any feature is known.
-pub(crate) const AVERAGE: &str = "(average row)";
-
 /// gₖ(z₀) for each class, and the mean slopes from there to z.
 pub(crate) fn slopes(z0: f64, z: f64, g: impl Fn(f64) -> Vec<f64>) -> (Vec<f64>, Vec<f64>) {
     let (from, to) = (g(z0), g(z));

@@ -169,8 +169,12 @@ impl Density for AutoDensity {
         self.0.add_log_density(x, names, out)
     }
 
-    fn fills(&self) -> bool {
-        self.0.fills()
+    fn no_density(&self) -> Option<&'static str> {
+        self.0.no_density()
+    }
+
+    fn no_filling(&self) -> Option<&'static str> {
+        self.0.no_filling()
     }
 
     fn is_joint(&self) -> bool {

@@ -240,9 +240,14 @@ pub trait Density: Stored + Send + Sync {
         Some(self.points(group, column)?.iter().map(|(x, p)| x * p).sum())
     }
 
-    /// Whether the density says what missing cells hold.
-    fn fills(&self) -> bool {
-        true
+    /// Why its scores are no densities of rows, if they are not: such rows have no rank and cannot be drawn.
+    fn no_density(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Why it does not say what missing cells hold, if it does not.
+    fn no_filling(&self) -> Option<&'static str> {
+        None
     }
 
     /// What the missing cells of rows hold in a group, given the cells of the row that are there. Densities of
@@ -471,8 +476,11 @@ macro_rules! families {
             fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {
                 match self { $(AnyDensity::$variant(d) => d.add_log_density(x, names, out)),* }
             }
-            fn fills(&self) -> bool {
-                match self { $(AnyDensity::$variant(d) => d.fills()),* }
+            fn no_density(&self) -> Option<&'static str> {
+                match self { $(AnyDensity::$variant(d) => d.no_density()),* }
+            }
+            fn no_filling(&self) -> Option<&'static str> {
+                match self { $(AnyDensity::$variant(d) => d.no_filling()),* }
             }
 
             fn is_joint(&self) -> bool {

@@ -1,5 +1,8 @@
 //! [`About`]: what a model of any kind knows beside its parameters.
 
+use std::sync::Arc;
+
+use super::{Classifier, GenerativeModel};
 use crate::data::{Profile, Schema};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
@@ -13,12 +16,13 @@ pub struct About {
     prior: Prior,
     empirical: Prior,
     profiles: Vec<Profile>,
+    companion: Option<Arc<GenerativeModel>>,
 }
 
 impl About {
     /// Of a model that uses the prior of its training data.
     pub(crate) fn new(schema: Schema, empirical: Prior) -> Self {
-        About { schema, prior: empirical.clone(), empirical, profiles: Vec::new() }
+        About { schema, prior: empirical.clone(), empirical, profiles: Vec::new(), companion: None }
     }
 
     /// The columns and classes.
@@ -53,6 +57,22 @@ impl About {
         Ok(())
     }
 
+    /// The generative model that stands beside this one, and describes how rows come about.
+    pub fn companion(&self) -> Option<&GenerativeModel> {
+        self.companion.as_deref()
+    }
+
+    /// Keeps a generative model of the same columns and classes beside this one, or none. It may know fewer levels than
+    /// this one, if these are the first ones.
+    pub fn set_companion(&mut self, companion: Option<GenerativeModel>) -> Result<()> {
+        if companion.as_ref().is_some_and(|companion| !self.schema.covers(companion.schema())) {
+            return Err(Error::Schema("the companion of a model has other columns or classes than the model".into()));
+        }
+        let own = About::new(self.schema.clone(), self.empirical.clone());
+        self.companion = companion.map(|companion| Arc::new(companion.with_about(own)));
+        Ok(())
+    }
+
     /// Another prior, over the same classes, to be used.
     pub(super) fn set_prior(&mut self, prior: Prior) -> Result<()> {
         Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
@@ -76,10 +96,11 @@ impl Stored for About {
         for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
             archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
         }
-        match self.profiles.is_empty() {
-            true => Ok(()),
-            false => archive.put_json(&format!("{name}.profiles"), &self.profiles),
+        if !self.profiles.is_empty() {
+            archive.put_json(&format!("{name}.profiles"), &self.profiles)?;
         }
+        // The columns and classes of a companion are those of the model.
+        self.companion.iter().try_for_each(|companion| companion.store_fit(archive, &format!("{name}.companion")))
     }
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
@@ -87,13 +108,18 @@ impl Stored for About {
         let classes = schema.classes().len();
         let [prior, empirical] = ["prior", "empirical"]
             .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
-        let mut about = About { schema, prior: prior?, empirical: empirical?, profiles: Vec::new() };
+        let mut about = About { schema, prior: prior?, empirical: empirical?, profiles: Vec::new(), companion: None };
         if let Some(profiles) = archive.json_if_any::<Vec<Profile>>(&format!("{name}.profiles"))? {
             let fits = profiles.len() == about.schema.columns().len() && profiles.iter().all(Profile::is_sound);
             match fits {
                 true => about.profiles = profiles,
                 false => return Err(archive.damaged("the profiles of its columns do not fit them")),
             }
+        }
+        let companion = format!("{name}.companion");
+        if archive.has(&format!("{companion}.rows")) {
+            let own = About::new(about.schema.clone(), about.empirical.clone());
+            about.companion = Some(Arc::new(GenerativeModel::load_fit(archive, &companion, own)?));
         }
         Ok(about)
     }

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::{Block, Classifier, FittedBlock, GenerativeModel};
-use crate::data::{Batch, Cells, Rows, Tile};
+use crate::data::{Batch, Cells, Column, Kind, Rows, Tile};
 use crate::error::Result;
-use crate::explain::{Entry, Explanation, Order, explain_columns};
+use crate::explain::{COMPONENTS, Entry, Explanation, Order, explain_columns, word_line};
 use crate::family::Density;
 
 pub(super) fn explain(
@@ -23,10 +23,15 @@ pub(super) fn explain(
         for FittedBlock { block, density } in model.blocks() {
             let columns = block.seen_columns(model.schema().columns());
             block.with_cells(x, Rows::Range(rows.clone()), |cells, _| {
-                let parts = match density.parts(cells, &columns)? {
+                let mut parts = match density.parts(cells, &columns)? {
                     Some(parts) => parts,
                     None => explain_columns(density, cells, &columns, order, stop)?,
                 };
+                if let ([text], [Column { kind: Kind::Text, .. }]) = (&block.columns[..], &columns[..]) {
+                    // Lines in parentheses are no words.
+                    let words = parts.iter_mut().flatten().filter(|entry| !entry.name.starts_with('('));
+                    words.for_each(|entry| entry.name = word_line(model.schema().columns(), *text, &entry.name));
+                }
                 explanations.iter_mut().zip(parts).for_each(|(e, parts)| e.entries.extend(parts));
                 Ok(())
             })?;
@@ -74,7 +79,7 @@ fn average_over_components(
                 None => {
                     let mut evidence = vec![0.0; scores.width()];
                     evidence[0] = rest;
-                    explanation.entries.push(Entry::new("(components)", "", evidence));
+                    explanation.entries.push(Entry::new(COMPONENTS, "", evidence));
                 }
             }
         }

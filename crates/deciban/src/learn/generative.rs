@@ -311,6 +311,10 @@ impl GenerativeModel {
         GenerativeModel { about, rows, blocks, components, convergence: None }
     }
 
+    pub(super) fn with_about(self, about: About) -> Self {
+        GenerativeModel { about, ..self }
+    }
+
     pub(super) fn with_convergence(self, convergence: Convergence) -> Self {
         GenerativeModel { convergence: Some(convergence), ..self }
     }
@@ -457,6 +461,17 @@ impl Classifier for GenerativeModel {
 impl Stored for GenerativeModel {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
         self.about.store(archive, name)?;
+        self.store_fit(archive, name)
+    }
+
+    fn load(archive: &Archive, name: &str) -> Result<Self> {
+        GenerativeModel::load_fit(archive, name, About::load(archive, name)?)
+    }
+}
+
+impl GenerativeModel {
+    /// Stores everything but what the model knows beside its parameters.
+    pub(super) fn store_fit(&self, archive: &mut Archive, name: &str) -> Result<()> {
         archive.put(&format!("{name}.rows"), &[self.rows.len()], &self.rows)?;
         archive.put_json(&format!("{name}.blocks"), &self.blocks.len())?;
         if !self.components.is_single() {
@@ -474,8 +489,8 @@ impl Stored for GenerativeModel {
         Ok(())
     }
 
-    fn load(archive: &Archive, name: &str) -> Result<Self> {
-        let about = About::load(archive, name)?;
+    /// Loads what [`store_fit`](GenerativeModel::store_fit) stores.
+    pub(super) fn load_fit(archive: &Archive, name: &str, about: About) -> Result<Self> {
         let (schema, classes) = (about.schema(), about.schema().classes().len());
         let rows = archive.finite(&format!("{name}.rows"), &[classes])?.to_vec();
         let count: usize = archive.json(&format!("{name}.blocks"))?;

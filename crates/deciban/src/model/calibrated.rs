@@ -10,7 +10,7 @@ use crate::data::Batch;
 use crate::error::{Error, Result};
 use crate::evaluate::Scored;
 use crate::evidence::Evidence;
-use crate::explain::{Entry, Explanation, Order};
+use crate::explain::{CONSTANT, Entry, Explanation, Order};
 use crate::family::Domain;
 use crate::file::{Archive, Stored};
 use crate::learn::{About, Classifier};
@@ -111,9 +111,9 @@ impl Classifier for CalibratedModel {
         self.model.domains()
     }
 
-    /// The ledger of the model inside, with every line multiplied by the slope of the calibration, what the bound takes
-    /// away as one line more, and the offset as another. A map that is not a line has the mean slope from no evidence to
-    /// the row's.
+    /// The ledger of the model inside: what the bound takes away is spread over the lines, every line is multiplied by the
+    /// slope of the calibration, and the offset is one line more. A map that is not a line has the mean slope from no
+    /// evidence to the row's.
     fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
         let mut all = self.model.ledgers(x, order, stop)?;
         let before = self.model.evidence(x)?;
@@ -123,8 +123,9 @@ impl Classifier for CalibratedModel {
             let slope = self.calibration.slope(before.row(row), after.row(row), shares(row));
             let mut rest = after.row(row).to_vec();
             // Without a cell there is no evidence to bound.
-            let bounded = self.calibration.bounded(before.row(row)).filter(|_| shares(row).offset > 0.0);
-            let mut by_bound = vec![0.0; rest.len()];
+            if let Some(bounded) = self.calibration.bounded(before.row(row)).filter(|_| shares(row).offset > 0.0) {
+                spread_bound(&mut explanation.entries, before.row(row), &bounded);
+            }
             for (k, rest) in rest.iter_mut().enumerate() {
                 let impossible = *rest == f64::NEG_INFINITY;
                 let mut sum = 0.0;
@@ -138,17 +139,10 @@ impl Classifier for CalibratedModel {
                     }
                     sum += *says;
                 }
-                if let Some(bounded) = &bounded {
-                    by_bound[k] = slope * bounded[k] - sum;
-                    sum += by_bound[k];
-                }
                 *rest = if impossible { 0.0 } else { *rest - sum };
             }
-            if bounded.is_some() {
-                explanation.entries.push(Entry::new("(bound)", "", by_bound));
-            }
             // The members of a fusion have calibrations of their own.
-            let name = if matches!(*self.model, Model::Fused(_)) { "(offsets)" } else { "(calibration)" };
+            let name = if matches!(*self.model, Model::Fused(_)) { CONSTANT } else { "(calibration)" };
             explanation.entries.push(Entry::new(name, "", rest));
         }
         Ok(all)
@@ -159,6 +153,34 @@ impl Classifier for CalibratedModel {
         self.model.evidence_into(x, out)?;
         self.calibration.apply_in_place(out, classes, self.shares(x)?);
         Evidence::check(classes, out)
+    }
+}
+
+/// Spreads what a bound takes away over the lines of a ledger.
+///
+/// The most probable class b keeps its lines. What a line says for another class k over b is multiplied by
+/// rₖ = (boundedₖ − bounded_b)/(eₖ − e_b), so that for every pair of classes the lines add up to the bounded LLR. Where
+/// one line rules a class out, this line says all that the bound leaves.
+fn spread_bound(entries: &mut [Entry], before: &[f64], bounded: &[f64]) {
+    let best = (0..before.len()).reduce(|best, k| if before[k] > before[best] { k } else { best }).unwrap_or(0);
+    if before[best] == f64::NEG_INFINITY {
+        // A row that is impossible under every class says nothing behind a bound.
+        entries.iter_mut().for_each(|entry| entry.evidence.fill(0.0));
+        return;
+    }
+    for k in (0..before.len()).filter(|k| *k != best) {
+        let (whole, left) = (before[k] - before[best], bounded[k] - bounded[best]);
+        let ruling = entries.iter().position(|entry| entry.evidence[k] == f64::NEG_INFINITY);
+        // Next to even odds the quotient is rounding alone, and a bound takes next to nothing away.
+        let ratio = if whole.abs() > 1e-6 { left / whole } else { 1.0 };
+        for (place, entry) in entries.iter_mut().enumerate() {
+            let of_best = entry.evidence[best];
+            entry.evidence[k] = match ruling {
+                None => of_best + ratio * (entry.evidence[k] - of_best),
+                Some(ruling) if ruling == place => of_best + left,
+                Some(_) => of_best,
+            };
+        }
     }
 }
 

@@ -1,19 +1,19 @@
 //! A fused model: members with their weights, one more [`Model`].
 //!
 //! A row's ledger is the sum of the members' ledgers, each times its weight. Lines of the same name are one line: what a
-//! column says in all members, what all bounds take away, the offsets of all calibrations.
+//! column or a word says in all members, the offsets of all calibrations.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::Model;
-use crate::data::{Batch, Column, Kind, Schema};
+use crate::data::{Batch, Column, Kind};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
-use crate::explain::{Explanation, Order, cell};
+use crate::explain::{Explanation, Order, cell, word_line};
 use crate::family::Domain;
 use crate::file::{Archive, Stored};
-use crate::learn::{About, Classifier, GenerativeModel};
+use crate::learn::{About, Classifier};
 use crate::posterior::Prior;
 
 /// A model that takes part in a fusion.
@@ -45,7 +45,7 @@ impl FusedModel {
         };
         let schema = first.model.schema().clone();
         for Member { name, weight, model } in &members {
-            if !covers(&schema, model.schema()) {
+            if !schema.covers(model.schema()) {
                 let message = format!("{name} has other columns or classes than {}, or other first levels", first.name);
                 return Err(Error::Schema(message));
             }
@@ -70,15 +70,6 @@ impl FusedModel {
     pub fn members(&self) -> &[Member] {
         &self.members
     }
-
-    /// Of the members that know how rows come about and are `able`, the one with the largest weight.
-    pub fn describes(&self, able: impl Fn(&GenerativeModel) -> bool) -> Option<&GenerativeModel> {
-        let own = self.members.iter().filter_map(|member| match member.model.plain() {
-            Model::Generative(model) if able(model) => Some((member.weight, model)),
-            _ => None,
-        });
-        own.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, model)| model)
-    }
 }
 
 impl Classifier for FusedModel {
@@ -101,9 +92,13 @@ impl Classifier for FusedModel {
     fn ledgers(&self, x: &Batch<'_>, order: Order, stop: &AtomicBool) -> Result<Vec<Explanation>> {
         let mut all: Vec<(Explanation, HashMap<String, usize>)> =
             (0..x.rows()).map(|_| (Explanation { entries: Vec::new() }, HashMap::new())).collect();
+        let names = Names::new(self.schema().columns());
         for Member { weight, model, .. } in &self.members {
-            for ((fused, places), own) in all.iter_mut().zip(model.ledgers(x, order, stop)?) {
+            for (row, ((fused, places), own)) in all.iter_mut().zip(model.ledgers(x, order, stop)?).enumerate() {
                 for mut entry in own.entries {
+                    if let Some(name) = names.shared(&entry.name, x, row)? {
+                        entry.name = name;
+                    }
                     entry.evidence.iter_mut().for_each(|e| *e *= weight);
                     match places.get(&entry.name) {
                         Some(&place) => {
@@ -149,12 +144,38 @@ impl Classifier for FusedModel {
     }
 }
 
-/// Whether a model of the schema `own` scores rows that are coded by `schema`: it has the same columns and classes, and
-/// its levels stand first.
-fn covers(schema: &Schema, own: &Schema) -> bool {
-    let same = |(a, b): (&Column, &Column)| a.name == b.name && a.kind == b.kind && a.levels.starts_with(&b.levels);
-    let columns = (schema.columns(), own.columns());
-    schema.classes() == own.classes() && columns.0.len() == columns.1.len() && columns.0.iter().zip(columns.1).all(same)
+/// How the lines of members are called in the ledger of all of them. Linear members have a line `column=level` for the
+/// level of a category and `column=word` for a word, which others have under the names of the column and of the word.
+struct Names<'a> {
+    columns: &'a [Column],
+    /// Categories and texts.
+    worded: Vec<usize>,
+}
+
+impl<'a> Names<'a> {
+    fn new(columns: &'a [Column]) -> Self {
+        Names { columns, worded: (0..columns.len()).filter(|&c| !columns[c].is_numeric()).collect() }
+    }
+
+    /// The name that a line shares with those of other members, if it has another.
+    fn shared(&self, name: &str, x: &Batch<'_>, row: usize) -> Result<Option<String>> {
+        if !name.contains('=') || self.columns.iter().any(|column| column.name == name) {
+            return Ok(None);
+        }
+        for &c in &self.worded {
+            let column = &self.columns[c];
+            let Some(level) = name.strip_prefix(column.name.as_str()).and_then(|rest| rest.strip_prefix('=')) else {
+                continue;
+            };
+            if column.kind == Kind::Text {
+                return Ok(Some(word_line(self.columns, c, level)));
+            }
+            if cell(x, row, c, column)? == level {
+                return Ok(Some(column.name.clone()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn add(sum: &mut [f64], weight: f64, evidence: &[f64]) {

@@ -5,11 +5,13 @@
 
 mod calibrated;
 mod candidate;
+mod described;
 mod fused;
 mod options;
 
 pub use calibrated::CalibratedModel;
 pub use candidate::{Candidate, Part};
+pub use described::{Asks, By, Described};
 pub use fused::{FusedModel, Member};
 pub use options::{AUTO, FUSED, models, takers};
 

@@ -223,14 +223,12 @@ impl Density for A1deDensity {
     }
 
     /// A missing cell is left out, not integrated out: the scores of its levels are not shares of one whole.
-    fn fills(&self) -> bool {
-        false
+    fn no_filling(&self) -> Option<&'static str> {
+        Some("a1de leaves missing cells out, and does not say what they hold: fit §model=tree or §model=naive-bayes")
     }
 
     fn fill(&self, _: usize, _: &Cells<'_>, _: &[String], _: Filling<'_>) -> Result<Vec<Filled>> {
-        let message = "a1de leaves missing cells out, and does not say what they hold: fit §model=tree or \
-                       §model=naive-bayes";
-        Err(Error::Schema(message.into()))
+        Err(Error::Schema(self.no_filling().unwrap_or_default().into()))
     }
 
     /// With r = p(parent | x, class): log p(x | class) = Σ_p r_p Σ_j ln p(x_j | x_p, c) + Σ_p r_p ln(w_p / r_p). So each

@@ -16,7 +16,7 @@ use super::factor::Factor;
 use super::marginal::needs_every_cell;
 use crate::data::{Cells, Column, Tile};
 use crate::error::Result;
-use crate::evidence::Entry;
+use crate::evidence::{AVERAGE, Entry};
 use crate::family::Density;
 use crate::numerics::{Matrix, solve_lower};
 
@@ -57,7 +57,7 @@ impl GaussianDensity {
             let said: Vec<Entry> =
                 (0..row.len()).map(|j| Entry::new(&names[j], format!("{}", row[j]), says(j))).collect();
             let rest = |k: usize| scores.column(k)[i] - said.iter().map(|e| e.evidence[k]).sum::<f64>();
-            let mut all = vec![Entry::new("(average row)", "", (0..self.classes()).map(rest).collect())];
+            let mut all = vec![Entry::new(AVERAGE, "", (0..self.classes()).map(rest).collect())];
             all.extend(said);
             all
         };

@@ -182,8 +182,8 @@ impl MultinomialDensity {
     /// Missing counts: of a word with the share θ_m as many as of the others together, n θ_m/Σ_present θ, which is
     /// also the mean of their Poisson draws; the class's length times θ_m where no others are there.
     fn fill_counts(&self, group: usize, x: &Cells<'_>, names: &[String], mut by: Filling<'_>) -> Result<Vec<Filled>> {
-        if self.complement {
-            return Err(Error::Schema("cells cannot be filled: weights of §complement are no density".into()));
+        if let Some(why) = self.no_filling() {
+            return Err(Error::Schema(why.into()));
         }
         let mut tile = Tile::default();
         read_counts(x, names, &mut tile)?;
@@ -278,14 +278,24 @@ impl Density for MultinomialDensity {
         }
     }
 
+    fn no_density(&self) -> Option<&'static str> {
+        match (self.complement, self.normalise) {
+            (true, _) => Some("the weights of §complement are not a density of rows: fit the model without it"),
+            (false, true) => {
+                Some("the model has normalised counts, which do not say how many words a row has: it has no density")
+            }
+            (false, false) => None,
+        }
+    }
+
+    /// A text is never missing, and lengths of normalised counts are never needed.
+    fn no_filling(&self) -> Option<&'static str> {
+        self.no_density().filter(|_| self.complement && self.width > 1)
+    }
+
     fn sample(&self, class: usize, random: &mut Random) -> Result<Vec<Value>> {
-        if self.complement || self.normalise {
-            let why = if self.complement {
-                "weights of §complement are no density"
-            } else {
-                "of normalised counts nobody knows how many there were"
-            };
-            return Err(Error::Schema(format!("rows cannot be drawn: {why}")));
+        if let Some(why) = self.no_density() {
+            return Err(Error::Schema(why.into()));
         }
         let cumulative = &self.cumulative()[class];
         let total = cumulative.last().copied().unwrap_or(0.0);

@@ -35,7 +35,7 @@ use self::kernel::{Points, log_sum};
 use super::{Density, Family, Filled, Filling, Names, Parameters};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
-use crate::evidence::Entry;
+use crate::evidence::{Entry, NEARBY};
 use crate::file::{Archive, Stored};
 use crate::numerics::{Matrix, Random};
 
@@ -212,7 +212,7 @@ impl Density for ParzenDensity {
                     x => Entry::new(&column.name, format!("{x}"), evidence),
                 })
                 .collect();
-            entries.extend(lines.next().map(|rest| Entry::new("(rows)", "", rest)));
+            entries.extend(lines.next().map(|rest| Entry::new(NEARBY, "", rest)));
             entries
         };
         Ok(Some(said.into_iter().enumerate().map(entries).collect()))

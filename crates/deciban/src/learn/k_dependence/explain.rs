@@ -3,12 +3,9 @@
 use super::KDependenceModel;
 use crate::data::Batch;
 use crate::error::Result;
-use crate::explain::{Entry, Explanation, base, cell};
+use crate::explain::{CONSTANT, Entry, Explanation, base, cell};
 use crate::learn::Classifier;
 use crate::numerics::log_sum_exp;
-
-/// What the line of the offsets is called.
-const OFFSET: &str = "(offset)";
 
 pub(super) fn explain(model: &KDependenceModel, x: &Batch<'_>, row: usize) -> Result<Explanation> {
     let columns = model.schema().columns();
@@ -17,7 +14,7 @@ pub(super) fn explain(model: &KDependenceModel, x: &Batch<'_>, row: usize) -> Re
     parts.iter().for_each(|(_, says)| z.iter_mut().zip(says).for_each(|(z, says)| *z += says));
     let total = log_sum_exp(&z);
     let offsets: Vec<f64> = model.offsets().iter().map(|offset| offset - total).collect();
-    let mut entries = vec![base(OFFSET, &offsets, model.empirical())];
+    let mut entries = vec![base(CONSTANT, &offsets, model.empirical())];
     for (c, says) in parts {
         let (name, shown) = (columns[c].name.clone(), cell(x, row, c, &columns[c])?);
         entries.push(match shown == "missing" && says.iter().all(|s| *s == 0.0) {
