@@ -39,6 +39,14 @@ impl Names {
         Names { levels, broken, unseen, classes, unknown: Vec::new(), folds: Levels::open() }
     }
 
+    /// Forgets features.
+    pub fn leave_out(&mut self, features: &[usize]) {
+        let classes = std::mem::replace(&mut self.classes, Levels::open());
+        let levels = std::mem::take(&mut self.levels).into_iter().enumerate();
+        let stays = levels.filter(|(feature, _)| !features.contains(feature)).map(|(_, levels)| levels);
+        *self = Names::new(stays.collect(), classes);
+    }
+
     /// The features with levels that are not known.
     pub fn unseen(&self, features: &[Column]) -> Vec<Unseen> {
         let columns = features.iter().zip(&self.unseen).filter(|(_, (cells, _))| *cells > 0);

@@ -60,6 +60,8 @@ pub struct Files {
     complete: OnceLock<Arc<Vec<Column>>>,
     /// What the first rows say of each feature, once somebody has asked.
     pub(crate) profiles: OnceLock<Vec<Profile>>,
+    /// The features that decide the class alone in the first rows, once somebody has looked at these.
+    pub(crate) deciding: OnceLock<Vec<usize>>,
     /// The first block and the length of its text, if those rows have been looked at and not been read yet.
     pub(crate) first: Mutex<Option<(usize, Parsed)>>,
     /// How cells are written, if a schema says that; classes and levels are its, too.
@@ -213,6 +215,7 @@ impl Files {
             watch: None,
             complete: OnceLock::new(),
             profiles: OnceLock::new(),
+            deciding: OnceLock::new(),
             first: Mutex::new(None),
             known,
             grows: false,
@@ -283,6 +286,35 @@ impl Files {
     /// a run.
     pub fn columns(&self) -> &[Column] {
         self.complete.get().map_or(&self.input.plan.features, |columns| columns)
+    }
+
+    /// Whether nobody has asked for a feature: it came along with the table.
+    pub fn came_along(&self, feature: usize) -> bool {
+        let options = &self.input.options;
+        let is_named = |column: &Column| options.kinds.iter().any(|(name, _)| *name == column.name);
+        options.columns.is_none() && self.input.plan.features.get(feature).is_some_and(|column| !is_named(column))
+    }
+
+    /// Leaves features out, before the rows are read.
+    pub fn leave_out(&mut self, features: &[usize]) -> Result<()> {
+        let started = || Error::Schema("columns are left out before rows are read, not afterwards".into());
+        if self.complete.get().is_some() {
+            return Err(started());
+        }
+        // Whoever has looked at the first rows is done with them.
+        let input = Arc::get_mut(&mut self.input).ok_or_else(started)?;
+        input.plan.leave_out(features);
+        let names = self.names.get_mut().unwrap_or_else(|e| e.into_inner());
+        names.leave_out(features);
+        (self.profiles, self.deciding) = (OnceLock::new(), OnceLock::new());
+        *self.first.lock().unwrap_or_else(|e| e.into_inner()) = None;
+        Ok(())
+    }
+
+    /// The features that decide the class alone in the first rows: what is known only after the class does so.
+    pub fn deciding(&self) -> Result<Vec<usize>> {
+        self.look()?;
+        Ok(self.deciding.get().cloned().unwrap_or_default())
     }
 
     /// What dates each feature holds, if it does.

@@ -240,6 +240,20 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The plan without some of its features.
+    pub fn leave_out(&mut self, features: &[usize]) {
+        let moved = |slot: usize| slot - features.iter().filter(|gone| **gone < slot).count();
+        (self.class, self.weight, self.fold) = (self.class.map(moved), self.weight.map(moved), self.fold.map(moved));
+        self.one_hot = moved(self.one_hot.start)..moved(self.one_hot.end);
+        self.kept.iter_mut().for_each(|slot| *slot = moved(*slot));
+        let gone: Vec<String> = features.iter().map(|feature| self.features[*feature].name.clone()).collect();
+        self.oddities.retain(|oddity| !gone.contains(&oddity.column));
+        let mut slot = 0..;
+        self.slots.retain(|_| slot.next().is_none_or(|slot| !features.contains(&slot)));
+        let mut feature = 0..;
+        self.features.retain(|_| feature.next().is_none_or(|feature| !features.contains(&feature)));
+    }
+
     fn start(sample: &Sample, options: &Options) -> Result<Plan> {
         let (missing, notation) = (options.missing(), options.notation()?);
         let vocabulary = options.vocabulary.clone();

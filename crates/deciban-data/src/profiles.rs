@@ -1,7 +1,7 @@
 //! What the first block says of each column, before the input is read in earnest.
 
 use deciban::Result;
-use deciban::data::{MISSING, Profile};
+use deciban::data::{Deciding, MISSING, Profile};
 use rayon::prelude::*;
 
 use crate::cells::{Cells, Parsed};
@@ -36,6 +36,7 @@ impl Files {
                 let is_partial = parsed.rows > Profile::MOST || pieces.next().is_some();
                 let slots = (0..plan.features.len()).into_par_iter();
                 let found: Vec<_> = slots.map(|slot| profile(&parsed, slot, plan)).collect();
+                self.deciding.get_or_init(|| self.deciding_among(&parsed));
                 let mut profiles = Vec::with_capacity(found.len());
                 for (slot, (profile, words)) in found.into_iter().enumerate() {
                     profiles.push(Profile { is_partial, ..profile });
@@ -49,6 +50,41 @@ impl Files {
             is_first = false;
         }
         Ok(Vec::new())
+    }
+
+    /// The features that decide the class alone in a block; none where the labels are in another file.
+    fn deciding_among(&self, parsed: &Parsed) -> Vec<usize> {
+        let plan = &self.input.plan;
+        let Some(Cells::Codes { codes, levels }) = plan.class.map(|slot| &parsed.cells[slot]) else {
+            return Vec::new();
+        };
+        // One class against the rest has two codes.
+        let rest = self.input.options.versus_rest.as_ref();
+        let class = |text: &[u8]| rest.map(|class| u32::from(text == class.as_bytes()));
+        let classes: Vec<Option<u32>> = levels
+            .iter()
+            .zip(0..)
+            .map(|(text, code)| (!plan.missing.has(text)).then(|| class(text).unwrap_or(code)))
+            .collect();
+        let class = |&code: &u32| classes.get(code as usize).copied().flatten().unwrap_or(MISSING);
+        let labels: Vec<u32> = codes.iter().map(class).collect();
+        let Some(rows) = Deciding::new(&labels) else { return Vec::new() };
+        let decides = |slot: &usize| {
+            let number: Box<dyn Fn(u32) -> f64> = match &parsed.cells[*slot] {
+                Cells::Numbers(_) | Cells::Bytes { .. } => Box::new(|row| parsed.number(*slot, row as usize)),
+                Cells::Codes { codes, levels } => {
+                    let missing: Vec<bool> = levels.iter().map(|text| plan.missing.has(text)).collect();
+                    Box::new(move |row| match codes[row as usize] {
+                        code if missing.get(code as usize) == Some(&false) => f64::from(code),
+                        _ => f64::NAN,
+                    })
+                }
+                Cells::Texts(_) | Cells::Kept(_) | Cells::Words(_) => return false,
+            };
+            let are_numbers = !matches!(parsed.cells[*slot], Cells::Codes { .. });
+            rows.by(are_numbers, |rows| Ok(rows.iter().map(|&row| number(row)).collect())).unwrap_or(false)
+        };
+        (0..plan.features.len()).into_par_iter().filter(decides).collect()
     }
 
     /// The first block as it was parsed for a look at it, if its words are still new, and the length of its text.

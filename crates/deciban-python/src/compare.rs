@@ -72,9 +72,9 @@ impl Comparison {
         let request = request(how)?;
         let rows = table.borrow(py);
         let schema = rows.named_schema(target, classes)?;
-        let (known, batch) = (schema.clone(), rows.batch()?);
+        let (known, batch, along) = (schema.clone(), rows.batch()?, rows.along());
         let compared = work::run_watched(py, n_jobs, report, |watch| {
-            compare(&request, &mut Memory::new(known, batch)?.watched_by(watch))
+            compare(&request, &mut Memory::new(known, batch)?.watched_by(watch).with_along(along))
         })?;
         drop(rows);
         Ok(Comparison { compared, rows: Rows::Table(table, Box::new(schema)) })
@@ -137,7 +137,9 @@ impl Comparison {
                 let table = table.borrow(py);
                 let batch = table.batch()?;
                 work::run_watched(py, n_jobs, report, |watch| {
-                    compared.learn(name, &Memory::new((**schema).clone(), batch)?.watched_by(watch))
+                    let mut rows = Memory::new((**schema).clone(), batch)?.watched_by(watch);
+                    rows.leave_out(&compared.left_out)?;
+                    compared.learn(name, &rows)
                 })?
             }
             Rows::Files(files) => work::run_watched(py, n_jobs, report, |watch| {

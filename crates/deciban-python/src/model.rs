@@ -180,10 +180,10 @@ impl Model {
     ) -> PyResult<Self> {
         let options = parse(name, options)?;
         let calibrate = calibrate.map(calibration).transpose()?;
-        let (schema, batch) = (table.named_schema(target, classes)?, table.batch()?);
+        let (schema, batch, along) = (table.named_schema(target, classes)?, table.batch()?, table.along());
         let request = learning(name, options, calibrate);
         work::run_watched(py, n_jobs, report, |watch| {
-            let mut rows = Memory::new(schema, batch)?.watched_by(watch);
+            let mut rows = Memory::new(schema, batch)?.watched_by(watch).with_along(along);
             Ok(learned(deciban_tasks::learn(&request, &mut rows)?, &request))
         })
     }

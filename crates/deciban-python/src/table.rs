@@ -39,12 +39,19 @@ pub struct Table {
     folds: Option<Array>,
     /// How cells and texts are read.
     options: Options,
+    /// The columns that nobody has said anything of.
+    along: Vec<String>,
 }
 
 impl Table {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// The columns that nobody has said anything of.
+    pub fn along(&self) -> Vec<String> {
+        self.along.clone()
     }
 
     /// The rows as the library sees them.
@@ -201,11 +208,23 @@ impl Table {
     #[pyo3(signature = (rows, classes=None, weights=None))]
     fn new(rows: usize, classes: Option<&Bound<'_, PyAny>>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (classes, weights) = (classes.map(Array::new).transpose()?, weights.map(Array::new).transpose()?);
-        let table =
-            Table { rows, sources: Vec::new(), classes: None, weights: None, folds: None, options: Options::default() };
+        let table = Table {
+            rows,
+            sources: Vec::new(),
+            classes: None,
+            weights: None,
+            folds: None,
+            options: Options::default(),
+            along: Vec::new(),
+        };
         classes.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "y"))?;
         weights.as_ref().map_or(Ok(()), |array| table.check(array.rows(), "sample_weight"))?;
         Ok(Table { classes, weights, ..table })
+    }
+
+    /// Says which columns came along with a table: nobody has said what they are.
+    fn came_along(&mut self, names: Vec<String>) {
+        self.along = names;
     }
 
     /// Gives each row a fold or a group, by its code.

@@ -233,6 +233,29 @@ def test_evaluation_and_description():
     assert described.startswith("gaussian, covariance tied") and repr(described) == str(described)
 
 
+def test_identifiers_are_left_out_of_tables_with_names():
+    rows = 80
+    table = pd.DataFrame({"id": [f"P{i:03}" for i in range(rows)], "x": X[:rows, 0], "y": X[:rows, 1], "leak": Y[:rows]})
+    with pytest.warns(deciban._classifier.RemarkWarning) as warned:
+        model = Classifier("naive-bayes").fit(table, Y[:rows])
+    said = [str(warning.message) for warning in warned]
+    assert any(line.startswith("column `id`") and line.endswith("it is left out; category='id' keeps it") for line in said)
+    assert any(line.startswith("column `leak`: decides the class alone") for line in said)
+    assert [name for name, _ in model._model.columns] == ["x", "y", "leak"]
+    assert_array_equal(model.predict(table), pickle.loads(pickle.dumps(model)).predict(table))
+    model.partial_fit(table, Y[:rows]).update(table, Y[:rows])
+    with pytest.warns(deciban._classifier.RemarkWarning):
+        kept = Classifier("naive-bayes", category="id", ignore="leak").fit(table, Y[:rows])
+    assert [name for name, _ in kept._model.columns] == ["id", "x", "y"]
+    with pytest.warns(deciban._classifier.RemarkWarning, match="it is left out"):
+        compared = deciban.compare(table, Y[:rows], models="naive-bayes", effort="quick")
+    assert compared.refit().predict(table).shape == (rows,)
+    # A matrix has no names: its columns are those of the model.
+    numbers = np.column_stack([np.arange(rows), X[:rows]])
+    with pytest.warns(deciban._classifier.RemarkWarning, match="give ignore='x0'"):
+        assert len(Classifier("gaussian").fit(numbers, Y[:rows])._model.columns) == X.shape[1] + 1
+
+
 def test_calibration_is_part_of_the_model():
     # The same column three times: naive Bayes counts it three times.
     table = {name: X[:, 0] + 0.01 * RNG.normal(size=N) for name in "abc"}

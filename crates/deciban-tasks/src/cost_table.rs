@@ -22,14 +22,14 @@ use crate::application::{parts, unquoted};
 pub struct CostTable {
     /// The file it is from, for messages.
     file: Option<String>,
-    /// What the corner between the margins says that the rows are.
+    /// The corner between the margins says what the rows are.
     corner: Corner,
     rows: Vec<String>,
     columns: Vec<String>,
     costs: Vec<Vec<f64>>,
 }
 
-/// What the rows are, by the first word of a table.
+/// The first word of a table, which says what its rows are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Corner {
     TrueClasses,

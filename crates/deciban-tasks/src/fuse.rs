@@ -248,7 +248,7 @@ fn difference((a, first): (&str, &Schema), (b, other): (&str, &Schema)) -> Optio
                  §{one}='{name}'"
             ));
         }
-        // Codes of levels and words are those of one model: the others must have begun alike.
+        // A model has codes of its own for levels and words: the other models must have the same codes.
         if let Some(((i, one), two)) = x.levels.iter().enumerate().zip(&y.levels).find(|((_, one), two)| one != two) {
             return Some(format!(
                 "column `{}`: level {} is `{one}` to {a} and `{two}` to {b}: only models that have met the levels in the \

@@ -1,9 +1,9 @@
 //! [`Input`]: the rows that a task reads, of files or in memory.
 
-use deciban::Result;
-use deciban::data::{Batch, Column, Identity};
+use deciban::data::{Batch, Column, Deciding, Identity};
 use deciban::engine::{Engine, Memory, Run};
 use deciban::learn::Summarise;
+use deciban::{Error, Result};
 use deciban_data::{Dates, Files, Mapped, Oddity, Unseen};
 
 /// Rows that tasks read. Tasks take them as `dyn Input`, so that each is compiled once.
@@ -34,6 +34,21 @@ pub trait Input: Engine {
     /// Lets the rows be read again.
     fn make_rereadable(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether nobody has asked for a column: it came along with a table.
+    fn came_along(&self, _column: usize) -> bool {
+        false
+    }
+
+    /// Leaves columns out, before the rows are read; only such as [came along](Input::came_along).
+    fn leave_out(&mut self, _columns: &[usize]) -> Result<()> {
+        Err(Error::Schema("the columns of these rows cannot be left out".into()))
+    }
+
+    /// The columns that decide the class alone, as far as the first rows tell.
+    fn deciding(&self) -> Result<Vec<usize>> {
+        Ok(Vec::new())
     }
 
     /// The columns, whose levels may grow as rows are read.
@@ -126,6 +141,18 @@ impl Input for Files {
         Files::sort_classes(self)
     }
 
+    fn came_along(&self, column: usize) -> bool {
+        Files::came_along(self, column)
+    }
+
+    fn leave_out(&mut self, columns: &[usize]) -> Result<()> {
+        Files::leave_out(self, columns)
+    }
+
+    fn deciding(&self) -> Result<Vec<usize>> {
+        Files::deciding(self)
+    }
+
     fn make_rereadable(&mut self) -> Result<()> {
         Files::make_rereadable(self)
     }
@@ -177,5 +204,23 @@ impl Input for Memory<'_> {
 
     fn settle(&mut self) -> Result<Counted> {
         Counted::of(self)
+    }
+
+    fn came_along(&self, column: usize) -> bool {
+        Memory::came_along(self, column)
+    }
+
+    fn leave_out(&mut self, columns: &[usize]) -> Result<()> {
+        Memory::leave_out(self, columns)
+    }
+
+    fn deciding(&self) -> Result<Vec<usize>> {
+        let mut found = Vec::new();
+        // One batch, unless the rows are thousands of millions.
+        self.sweep(&mut |batch| {
+            found = Deciding::of_batch(batch)?;
+            Ok(())
+        })?;
+        Ok(found)
     }
 }

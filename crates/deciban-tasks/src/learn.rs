@@ -16,7 +16,7 @@ use crate::comparison::{self, Searched};
 use crate::crossed::Crossed;
 use crate::describe;
 use crate::input::{Counted, Input};
-use crate::remarks::{Look, Remark};
+use crate::remarks::{self, Look, Remark};
 use crate::source::statistics_behind;
 use crate::unlabelled;
 
@@ -124,9 +124,10 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
         input.make_rereadable()?;
     }
     let is_closed = statistics_of(kind).is_some();
+    let (look, left_out) = Look::without_useless(input)?;
     let (model, statistics, weight, remarks) = match is_closed {
         true => {
-            let (learner, statistics, remarks) = request.collect(kind, input)?;
+            let (learner, statistics, remarks) = request.collect(kind, input, &look)?;
             let weight = statistics.summary().weights().iter().sum();
             match is_generative(kind) && learner.needs_rows(&statistics)? {
                 true => {
@@ -144,19 +145,25 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
             }
         }
         false => {
-            let look = Look::new(input)?.remarks(&[]);
-            let Counted { weight, .. } = input.settle()?;
-            let remarks = look.into_iter().chain(Remark::warnings(input.warnings())).collect();
+            let mut remarks = look.remarks(&[]);
+            let Counted { rows, weight } = input.settle()?;
+            remarks.extend(Remark::warnings(input.warnings()));
+            if settles(kind) || request.calibrate.is_some() {
+                remarks.extend(remarks::keep_copies_together(input, rows)?);
+            }
             let model = request.candidate(kind, input)?.learn(input)?;
             (model, None, weight, remarks)
         }
     };
+    let remarks = left_out.into_iter().chain(remarks).collect();
     let statistics = statistics.map(|statistics| (statistics, Vec::new()));
     let mut learned = Learned { model, kind: kind.into(), statistics, comparison: None, crossed: None, remarks };
     learned.model = request.with_prior(learned.model.with_profiles(input)?, weight)?;
     if let Some(method) = request.calibrate {
         if is_closed {
             input.sort_classes()?;
+            let rows = learned.model.learned_from();
+            learned.remarks.extend(remarks::keep_copies_together(input, rows)?);
         }
         let candidate = request.candidate(kind, input)?;
         request.calibrate(&mut learned, candidate, method, input)?;
@@ -276,12 +283,15 @@ impl Learning {
     /// The statistics that this model is fitted from; with remarks about the columns.
     pub fn statistics(&self, input: &mut dyn Input) -> Result<(Statistics, Vec<Remark>)> {
         self.options.check(&self.model)?;
-        let (_, statistics, remarks) = self.collect(&self.model, input)?;
+        let look = Look::new(input)?;
+        let (_, statistics, mut remarks) = self.collect(&self.model, input, &look)?;
+        let rows = statistics.summary().rows().iter().sum();
+        remarks.extend(remarks::of_schema(statistics.schema(), rows));
         Ok((statistics, remarks))
     }
 
-    fn collect(&self, kind: &str, input: &mut dyn Input) -> Result<(Generative, Statistics, Vec<Remark>)> {
-        let (columns, look) = (input.columns()?, Look::new(input)?);
+    fn collect(&self, kind: &str, input: &mut dyn Input, look: &Look) -> Result<(Generative, Statistics, Vec<Remark>)> {
+        let columns = input.columns()?;
         let learner = summariser(&self.options, kind, &columns, Seen::Rows(&look.profiles));
         let learner = learner.map_err(|error| look.cause(error))?;
         let mut remarks = look.remarks(&self.options.spiked(kind, &columns, &look.profiles)?);
@@ -309,9 +319,11 @@ impl Learning {
         if is_fusion && self.calibrate.is_some() {
             return Err(Error::parameter("calibrate", "a fused model has calibrated members: drop the option"));
         }
-        let mut remarks = Look::new(input)?.remarks(&[]);
+        let (look, mut remarks) = Look::without_useless(input)?;
+        remarks.extend(look.remarks(&[]));
         let Counted { rows, weight } = input.settle()?;
         remarks.extend(Remark::warnings(input.warnings()));
+        remarks.extend(remarks::keep_copies_together(input, rows)?);
         let Options { models, effort, .. } = &self.options;
         let sample = comparison::sample(input, models, *effort, rows, &mut remarks)?;
         let searched = Searched::new(input, sample.as_ref(), rows)?;
@@ -330,7 +342,9 @@ impl Learning {
             let fused = compared.fused().ok_or_else(|| Error::parameter("model", none))?;
             let model = finished(compared.refit(fused, &candidates, input)?)?;
             let (kind, statistics) = (FUSED.to_string(), self.kept(&model, input)?);
-            return Ok(Learned { model, kind, statistics, comparison: None, crossed: None, remarks });
+            let mut learned = Learned { model, kind, statistics, comparison: None, crossed: None, remarks };
+            learned.warn();
+            return Ok(learned);
         }
         let group = self.options.group.as_deref();
         let options = comparison::fit_options(models, *effort, drawn, default_folds, input.identity(), group);
@@ -382,8 +396,11 @@ impl Learning {
 }
 
 impl Learned {
-    /// Adds what a person must know about a fit that did not end well.
+    /// Adds what a person should know about what was found, and about a fit that did not end well.
     fn warn(&mut self) {
+        let schema = self.model.schema();
+        self.remarks.extend(remarks::of_schema(schema, self.model.learned_from()));
+        self.remarks.extend(remarks::of_shares(schema, self.model.empirical()));
         let warning = describe::warning(&self.model);
         self.remarks.extend(warning.map(Remark::warning));
     }

@@ -125,6 +125,7 @@ pub struct Memory<'a> {
     stop: Option<&'a AtomicBool>,
     watch: Option<&'a Watch>,
     identity: Identity,
+    came_along: Vec<String>,
 }
 
 /// Rows observed at once: enough to sort by class, few enough to stay in the cache.
@@ -142,13 +143,32 @@ impl<'a> Memory<'a> {
             most if most > schema.classes().len() => {
                 Err(Error::Shape { what: "class codes".into(), expected: schema.classes().len(), found: most })
             }
-            _ => Ok(Memory { schema, batch, stop: None, watch: None, identity: Identity::Place }),
+            _ => {
+                Ok(Memory { schema, batch, stop: None, watch: None, identity: Identity::Place, came_along: Vec::new() })
+            }
         }
     }
 
     /// Ends a run soon after `stop` turns true, with [`Error::Interrupted`].
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Memory { stop: Some(stop), ..self }
+    }
+
+    /// Says which columns came along with a table: nobody has asked for them.
+    pub fn with_along(self, names: Vec<String>) -> Self {
+        Memory { came_along: names, ..self }
+    }
+
+    /// Whether a column came along with a table, and nobody has asked for it.
+    pub fn came_along(&self, column: usize) -> bool {
+        self.schema.columns().get(column).is_some_and(|column| self.came_along.contains(&column.name))
+    }
+
+    /// Leaves columns out.
+    pub fn leave_out(&mut self, columns: &[usize]) -> Result<()> {
+        self.schema = self.schema.without(columns)?;
+        self.batch = self.batch.without(columns);
+        Ok(())
     }
 
     /// Says what tells rows apart.

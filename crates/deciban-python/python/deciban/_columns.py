@@ -90,6 +90,8 @@ def learn_from(core, table: Frame, kinds: dict, missing: Sequence[float] = ()) -
             core.add_numbers(name, cells, kind or "number")
         else:
             core.add_column(name, _core.Column.of_array(cells) if isinstance(cells, np.ndarray) else cells, kind)
+    if table.has_names:
+        core.came_along([name for name in table.names if name not in kinds])
 
 
 def named(name, table: Frame) -> str:

@@ -16,7 +16,7 @@ use super::searched::{Searched, sample};
 use super::table::{left_out, members, more, not_tried, remarks, runner_up, to_json, to_text};
 use crate::application::{Application, PriorChoice};
 use crate::input::{Counted, Input};
-use crate::remarks::{Look, Remark};
+use crate::remarks::{Look, Remark, keep_copies_together, of_schema};
 use crate::table::Table;
 
 /// How many of the best candidates of each kind are also tried with a calibration.
@@ -191,6 +191,8 @@ pub struct Compared {
     pub found: Found,
     /// What a person should know.
     pub remarks: Vec<Remark>,
+    /// The columns that were left out, by their places.
+    pub left_out: Vec<usize>,
     candidates: Vec<Candidate>,
     has_costs: bool,
 }
@@ -227,9 +229,15 @@ pub fn compare(request: &Comparing, input: &mut dyn Input) -> Result<Compared> {
         FoldRule::Grouped => input.tell_apart(Identity::Group),
         FoldRule::Stratified | FoldRule::Given => {}
     }
-    let mut told = Look::new(input)?.remarks(&[]);
+    let (look, mut told) = Look::without_useless(input)?;
+    told.extend(look.remarks(&[]));
+    let gone = look.left_out;
     let Counted { rows, .. } = input.settle()?;
     told.extend(Remark::warnings(input.warnings()));
+    told.extend(of_schema(&input.schema()?, rows));
+    if request.rule == FoldRule::Stratified && request.folds != FoldCount::LeaveOneOut {
+        told.extend(keep_copies_together(input, rows)?);
+    }
     let sample = match (request.by, request.folds) {
         (Measure::LogLoss, FoldCount::Auto | FoldCount::Count(_)) => {
             sample(input, &request.models, request.effort, rows, &mut told)?
@@ -268,7 +276,7 @@ pub fn compare(request: &Comparing, input: &mut dyn Input) -> Result<Compared> {
             Found::Likelihoods(likelihoods)
         }
     };
-    Ok(Compared { found, remarks: told, candidates, has_costs: request.application.has_costs() })
+    Ok(Compared { found, remarks: told, candidates, left_out: gone, has_costs: request.application.has_costs() })
 }
 
 impl Comparing {

@@ -452,6 +452,27 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// The rows without these columns, borrowed again.
+    pub fn without(&self, columns: &[usize]) -> Batch<'a> {
+        let stays = |column: &usize| !columns.contains(column);
+        let mut views = Views::new();
+        views.extend((0..self.width()).filter(stays).map(|column| self.columns[column]));
+        let place = |column: usize| column - columns.iter().filter(|gone| **gone < column).count();
+        let hashes = self.hashes.iter().filter(|(column, _)| stays(column));
+        Batch {
+            columns: views,
+            hashes: hashes.map(|(column, hashes)| (place(*column), *hashes)).collect(),
+            ..Batch {
+                classes: self.classes,
+                weights: self.weights,
+                folds: self.folds,
+                keys: self.keys,
+                ..Batch::new(self.rows)
+            }
+        }
+        .first_row(self.first_row)
+    }
+
     /// The rows `range`, borrowed again.
     pub fn slice(&self, range: Range<usize>) -> Batch<'a> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);

@@ -41,34 +41,43 @@ impl Contents {
         if let Some(given) = batch.row_keys() {
             return given.iter().map(|key| hash(seed, *key)).collect();
         }
-        let mut keys = vec![seed; batch.rows()];
-        let (all, mut numbers) = (Rows::Range(0..batch.rows()), vec![0.0; batch.rows()]);
+        let (mut keys, mut numbers) = (vec![seed; batch.rows()], vec![0.0; batch.rows()]);
+        (0..batch.width()).for_each(|column| self.mix(batch, column, &mut numbers, &mut keys));
+        keys
+    }
+
+    /// The key of each cell of a column.
+    pub fn cell_keys(&self, batch: &Batch<'_>, column: usize) -> Vec<u64> {
+        let (mut keys, mut numbers) = (vec![0; batch.rows()], vec![0.0; batch.rows()]);
+        self.mix(batch, column, &mut numbers, &mut keys);
+        keys
+    }
+
+    /// Mixes the cells of a column into the keys of the rows; `numbers` is room for as many.
+    fn mix(&self, batch: &Batch<'_>, column: usize, numbers: &mut [f64], keys: &mut [u64]) {
+        let all = Rows::Range(0..batch.rows());
         let mix = |key: &mut u64, bits: u64| *key = hash(*key, bits);
-        for column in 0..batch.width() {
-            if let Some(hashes) = batch.cell_hashes(column) {
-                keys.iter_mut().zip(hashes).for_each(|(key, hash)| mix(key, *hash));
-                continue;
+        if let Some(hashes) = batch.cell_hashes(column) {
+            return keys.iter_mut().zip(hashes).for_each(|(key, hash)| mix(key, *hash));
+        }
+        match batch.view(column) {
+            View::Numbers(view) => {
+                view.read(&all, numbers);
+                keys.iter_mut().zip(&*numbers).for_each(|(key, x)| mix(key, bits(*x)));
             }
-            match batch.view(column) {
-                View::Numbers(view) => {
-                    view.read(&all, &mut numbers);
-                    keys.iter_mut().zip(&numbers).for_each(|(key, x)| mix(key, bits(*x)));
-                }
-                View::Codes(codes) => {
-                    keys.iter_mut().zip(*codes).for_each(|(key, code)| mix(key, self.level(column, *code)));
-                }
-                View::Sparse(sparse) => {
-                    let mut sums = vec![0u64; batch.rows()];
-                    sparse.for_each(&all, |row, word, count| {
-                        if count != 0.0 {
-                            sums[row] = sums[row].wrapping_add(hash(self.level(column, word), bits(count)));
-                        }
-                    });
-                    keys.iter_mut().zip(&sums).for_each(|(key, sum)| mix(key, *sum));
-                }
+            View::Codes(codes) => {
+                keys.iter_mut().zip(*codes).for_each(|(key, code)| mix(key, self.level(column, *code)));
+            }
+            View::Sparse(sparse) => {
+                let mut sums = vec![0u64; batch.rows()];
+                sparse.for_each(&all, |row, word, count| {
+                    if count != 0.0 {
+                        sums[row] = sums[row].wrapping_add(hash(self.level(column, word), bits(count)));
+                    }
+                });
+                keys.iter_mut().zip(&sums).for_each(|(key, sum)| mix(key, *sum));
             }
         }
-        keys
     }
 }
 

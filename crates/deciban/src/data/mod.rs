@@ -5,6 +5,7 @@
 mod batch;
 mod cells;
 mod contents;
+mod decides;
 mod gathered;
 mod hashes;
 mod identity;
@@ -20,6 +21,7 @@ pub use batch::{Batch, Strided, Value, Values, View};
 pub use cells::{Cells, Oddities, Rows};
 pub(crate) use cells::{ColumnSlices, RowSlices};
 pub(crate) use contents::Contents;
+pub use decides::Deciding;
 pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;
 pub use hashes::{MISSING_HASH, level_hash};

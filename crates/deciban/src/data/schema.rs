@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What it is called, and the option that makes a column one.
+    /// The name of the kind, which is also the option that makes a column one.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "number",
@@ -119,6 +119,18 @@ impl Schema {
         let same = |(a, b): (&Column, &Column)| a.name == b.name && a.kind == b.kind && a.levels.starts_with(&b.levels);
         let columns = (self.columns(), own.columns());
         self.classes == own.classes && columns.0.len() == columns.1.len() && columns.0.iter().zip(columns.1).all(same)
+    }
+
+    /// Returns the schema without these columns.
+    pub fn without(&self, columns: &[usize]) -> Result<Self> {
+        let stays = |(column, _): &(usize, &Column)| !columns.contains(column);
+        let left: Vec<Column> =
+            self.columns.iter().enumerate().filter(stays).map(|(_, column)| column.clone()).collect();
+        let reading = self.reading.clone().filter(|_| left.iter().any(|column| column.kind == Kind::Text));
+        let mut spelling = self.spelling.clone();
+        spelling.columns.retain(|name, _| left.iter().any(|column| column.name == *name));
+        let schema = Schema::new(left, self.target.clone(), self.classes.clone())?;
+        schema.with_reading(reading).with_spelling(spelling)
     }
 
     /// The same schema with another way of reading texts.

@@ -33,6 +33,7 @@
 
 mod calibrate;
 mod compare;
+mod copies;
 mod crossed;
 mod fitted;
 mod fuse;
@@ -48,6 +49,7 @@ mod held_out_sums;
 
 pub use calibrate::HeldOut;
 pub use compare::{Comparison, CrossValidation, Outcome};
+pub use copies::Copies;
 pub use crossed::CrossedCalibration;
 pub use fitted::{FoldModels, Scorer};
 pub use grid::Search;

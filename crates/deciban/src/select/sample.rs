@@ -36,14 +36,19 @@ enum Column {
 }
 
 impl Sample {
-    /// About so many rows of an engine that can show its rows in their order.
+    /// Draws about this many rows of an engine that can show its rows in their order. They are told apart as the engine does.
     pub fn draw(engine: &dyn Engine, rows: f64) -> Result<Self> {
         let by_class = engine.run(&Summarise { blocks: Vec::new(), folds: 1, seed: 0 })?.rows();
         let share = rows / by_class.iter().sum::<f64>().max(1.0);
         let shares: Vec<f64> = by_class.iter().map(|n| share.max(LEAST_OF_CLASS / n.max(1.0))).collect();
+        Sample::draw_by(engine, engine.identity(), share, &shares)
+    }
+
+    /// Draws rows, told apart in this way: a share of each class, or `share` of those whose class is not among them.
+    pub(super) fn draw_by(engine: &dyn Engine, identity: Identity, share: f64, shares: &[f64]) -> Result<Self> {
         let schema = engine.schema()?;
         // Rows that are swept carry no hashes: the levels and words of the schema give them.
-        let contents = (engine.identity() == Identity::Contents).then(|| Contents::of(&schema));
+        let contents = (identity == Identity::Contents).then(|| Contents::of(&schema));
         let mut sample =
             Sample { schema, columns: Vec::new(), labels: Vec::new(), weights: Vec::new(), folds: Vec::new() };
         engine.sweep(&mut |batch| {
