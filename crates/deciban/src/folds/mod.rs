@@ -102,7 +102,7 @@ impl Folds {
         Ok(Folds::of_groups(&rows, count, seed))
     }
 
-    /// Folds of groups that have so many rows.
+    /// Deals groups into folds; `rows` are the numbers of their rows.
     fn of_groups(rows: &[usize], count: usize, seed: u64) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&g| (std::cmp::Reverse(rows[g]), hash(seed, g as u64)));
@@ -450,20 +450,22 @@ mod tests {
         let filled: Vec<usize> = (0..3).map(|f| fold.iter().filter(|x| **x == f).count()).collect();
         assert_eq!(filled.iter().sum::<usize>(), 110);
         assert_eq!((*filled.iter().max().unwrap(), *filled.iter().min().unwrap()), (40, 30));
-        // An engine that tells rows apart by their groups has no other folds; of few groups each is a fold.
-        let batch = Batch::new(x.len()).column(&x[..]).unwrap().classes(&labels).unwrap().folds(&groups).unwrap();
-        let mut engine = Memory::new(schema.clone(), batch.clone()).unwrap();
-        engine.tell_apart(Identity::Group);
-        assert_eq!(Folds::stratified(&engine, 3, 0).unwrap().of(&batch).unwrap(), fold);
-        let few = Folds::stratified(&engine, 20, 0).unwrap();
-        assert_eq!(few.count(), 5);
-        // Without the fold that is held out, the groups in it are none: no fold is empty.
-        let view = View::without(&few, 0, &[0, 1]);
-        assert_eq!(Folds::stratified(&Folded::new(&engine, view), 20, 0).unwrap().count(), 4);
-        let same = vec![3; x.len()];
-        let mut one = Memory::new(schema.clone(), batch.clone().folds(&same).unwrap()).unwrap();
-        one.tell_apart(Identity::Group);
-        assert!(Folds::stratified(&one, 3, 0).unwrap_err().to_string().contains("all rows are of one group"));
+        {
+            // An engine that tells rows apart by their groups has no other folds; of few groups each is a fold.
+            let batch = Batch::new(x.len()).column(&x[..]).unwrap().classes(&labels).unwrap().folds(&groups).unwrap();
+            let mut engine = Memory::new(schema.clone(), batch.clone()).unwrap();
+            engine.tell_apart(Identity::Group);
+            assert_eq!(Folds::stratified(&engine, 3, 0).unwrap().of(&batch).unwrap(), fold);
+            let few = Folds::stratified(&engine, 20, 0).unwrap();
+            assert_eq!(few.count(), 5);
+            // The groups of a fold that is held out are not dealt, so no fold is empty.
+            let view = View::without(&few, 0, &[0, 1]);
+            assert_eq!(Folds::stratified(&Folded::new(&engine, view), 20, 0).unwrap().count(), 4);
+            let same = vec![3; x.len()];
+            let mut one = Memory::new(schema.clone(), batch.clone().folds(&same).unwrap()).unwrap();
+            one.tell_apart(Identity::Group);
+            assert!(Folds::stratified(&one, 3, 0).unwrap_err().to_string().contains("all rows are of one group"));
+        }
         groups[7] = MISSING;
         assert_eq!(rows(&groups).unwrap_err().to_string(), "row 8: the group or fold is missing");
     }
