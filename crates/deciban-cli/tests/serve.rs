@@ -147,6 +147,85 @@ fn mistakes_of_usage_are_told() {
     }
 }
 
+/// What a request takes in memory is at most 64 MB and 20 bytes for each byte of its body behind its compression, and
+/// is given back.
+#[cfg(target_os = "linux")]
+#[test]
+fn requests_take_memory_by_their_bodies() {
+    let folder = Folder::new();
+    folder.ok(&["fit", &crate::common::wine(), "-t", "Type", "--model", "gaussian", "-o", "wine.deciban"]);
+    let server = Serving::begin(folder.path(), &["wine.deciban", "--port", "0"], &[]);
+    let process = format!("/proc/{}", server.child.id());
+    let mib = |what: &str| -> usize {
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() >> 10
+    };
+    let post = |path: &str, headers: &str, body: &[u8]| -> String {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
+        write!(stream, "{head}Content-Length: {}\r\n\r\n", body.len()).unwrap();
+        // A server that refuses a body may close before all of it is written.
+        let _ = stream.write_all(body);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer[..answer.len().min(12)]).into_owned()
+    };
+    let packed = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (list, lines) = (format!("[{}{{}}]", "{},".repeat(4 << 20)), "{}\n".repeat(4 << 20));
+    let few = format!("[{}{{}}]", "{},".repeat(99_999));
+    let gzip = |media: &str| format!("Content-Encoding: gzip\r\nContent-Type: {media}\r\n");
+    let json = "Content-Type: application/json\r\n".to_string();
+    let predict = "/v1/models/wine/predict";
+    let all = [
+        (predict, json.clone(), list.clone().into_bytes(), 0),
+        (predict, gzip("application/json"), packed(&list), list.len()),
+        (predict, gzip("application/x-ndjson"), packed(&lines), lines.len()),
+        (predict, gzip("application/x-ndjson") + "Accept: application/json\r\n", packed(&lines), lines.len()),
+        (predict, gzip("text/csv"), packed(&format!("Hue\n{}", "1\n".repeat(1 << 20))), 2 << 20),
+        (predict, json.clone(), few.clone().into_bytes(), 0),
+        ("/v1/models/wine/explain", json.clone(), format!("[{}{{}}]", "{},".repeat(999)).into_bytes(), 0),
+        ("/v1/models/wine:predict", json.clone(), format!("{{\"instances\":{few}}}").into_bytes(), 0),
+        ("/v1/models/wine:predict", json.clone(), format!("{{\"instances\":{list}}}").into_bytes(), 0),
+        (
+            "/invocations",
+            json.clone(),
+            format!("{{\"dataframe_split\":{{\"columns\":[\"Hue\"],\"data\":[{}[1]]}}}}", "[1],".repeat(2 << 20))
+                .into_bytes(),
+            0,
+        ),
+        (
+            "/v2/models/wine/infer",
+            json.clone(),
+            format!(
+                "{{\"inputs\":[{{\"name\":\"X\",\"shape\":[90000,13],\"datatype\":\"FP64\",\"data\":[{}1]}}]}}",
+                "1,".repeat(90_000 * 13 - 1)
+            )
+            .into_bytes(),
+            0,
+        ),
+        (predict, json, format!("{{\"Hue\":[{}1]}}", "1,".repeat(4 << 20)).into_bytes(), 0),
+    ];
+    let before = mib("VmRSS");
+    for (place, (path, headers, body, unpacked)) in all.into_iter().enumerate() {
+        // Forgets the peak so far.
+        std::fs::write(format!("{process}/clear_refs"), "5").unwrap();
+        let status = post(path, &headers, &body);
+        let (peak, most) = (mib("VmHWM"), 64 + ((20 * body.len().max(unpacked)) >> 20));
+        assert!(peak <= most, "request {place}, {path}: {status}: {peak} MiB of {most}");
+    }
+    let begun = Instant::now();
+    while mib("VmRSS") > before + 32 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{} MiB are kept, of {before}", mib("VmRSS"));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(server.get("/healthz").ends_with("ok\n"));
+}
+
 fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serve.md")
 }

@@ -8,7 +8,7 @@
 use std::io::Read;
 
 use deciban::{Error, Result};
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::decompress::{Bytes, read_error};
 
@@ -47,11 +47,18 @@ pub(crate) struct Cutter {
     ended: bool,
     /// Whether lines end in carriage returns alone, as old Macs and some instruments write them.
     carriage_returns: bool,
+    /// The most rows of a block.
+    rows: usize,
+    /// A block of more rows than that, and how much of it has been handed out.
+    ready: Vec<u8>,
+    handed: usize,
 }
 
 impl Cutter {
     pub fn new(bytes: Bytes, file: &str) -> Self {
-        Cutter { bytes, file: file.into(), buffer: Vec::new(), ended: false, carriage_returns: false }
+        let (buffer, ready) = (Vec::new(), Vec::new());
+        let file = file.into();
+        Cutter { bytes, file, buffer, ended: false, carriage_returns: false, rows: usize::MAX, ready, handed: 0 }
     }
 
     /// Makes newlines of carriage returns from here on, if the next bytes have no other ends of lines.
@@ -62,6 +69,16 @@ impl Cutter {
             as_newlines(&mut self.buffer);
         }
         Ok(())
+    }
+
+    /// Limits the number of rows of a block, about.
+    pub fn at_most(&mut self, rows: usize) {
+        self.rows = rows.max(1);
+    }
+
+    /// Whether all blocks have been handed out.
+    pub fn is_at_end(&mut self) -> Result<bool> {
+        Ok(self.ready.is_empty() && self.look(1)?.is_empty())
     }
 
     /// Goes on with other bytes, of the same sort.
@@ -127,18 +144,46 @@ impl Cutter {
     /// The next whole records, about `block` bytes of them.
     pub fn next(&mut self, block: usize, dialect: Option<&Dialect>) -> Result<Option<Vec<u8>>> {
         let quotes = dialect.is_some_and(|dialect| dialect.quotes);
-        self.cut(block, quotes, |text| match dialect {
+        self.cut_rows(block, quotes, b'\n', |text| match dialect {
             Some(dialect) => last_record_end(text, dialect),
             None => memrchr(b'\n', text).map(|newline| newline + 1),
         })
     }
 
-    /// The same with records of another sort: `end` says where the last whole one of a text ends.
-    pub fn next_by(&mut self, block: usize, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
-        self.cut(block, false, end)
+    /// The next whole records of a format whose records are not lines. Each of them has a `mark`, and `end` says where the last whole one of a
+    /// text ends.
+    pub fn next_by(&mut self, block: usize, mark: u8, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
+        self.cut_rows(block, false, mark, end)
     }
 
-    fn cut(&mut self, block: usize, quotes: bool, end: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
+    /// Cuts blocks of many short rows once more: cells take memory by the row, whatever the row's text takes.
+    fn cut_rows(
+        &mut self,
+        block: usize,
+        quotes: bool,
+        mark: u8,
+        end: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Option<Vec<u8>>> {
+        if self.ready.is_empty() {
+            match self.cut(block, quotes, &end)? {
+                Some(text) if behind(&text, mark, self.rows).is_some() => (self.ready, self.handed) = (text, 0),
+                text => return Ok(text),
+            }
+        }
+        let (rest, mut marks) = (&self.ready[self.handed..], self.rows);
+        while let Some(most) = behind(rest, mark, marks) {
+            if let Some(end) = end(&rest[..most]) {
+                self.handed += end;
+                return Ok(Some(rest[..end].to_vec()));
+            }
+            marks = marks.saturating_mul(2); // A row that has many marks itself.
+        }
+        let rest = rest.to_vec();
+        self.ready = Vec::new();
+        Ok(Some(rest))
+    }
+
+    fn cut(&mut self, block: usize, quotes: bool, end: &impl Fn(&[u8]) -> Option<usize>) -> Result<Option<Vec<u8>>> {
         let mut window = block.max(1);
         loop {
             self.look(window)?;
@@ -159,6 +204,12 @@ impl Cutter {
             window *= 2;
         }
     }
+}
+
+/// The place of the mark that is one more than `marks`, if there is one.
+fn behind(text: &[u8], mark: u8, marks: usize) -> Option<usize> {
+    // A text cannot have more marks than bytes.
+    if marks < text.len() { memchr_iter(mark, text).nth(marks) } else { None }
 }
 
 fn as_newlines(text: &mut [u8]) {
@@ -247,6 +298,24 @@ mod tests {
         assert_eq!(last_record_end(b"5\" pipe,1\n6,2\n", &CSV), Some(14));
         assert_eq!(last_record_end(b"# a, \"b\n1,2\n", &CSV), Some(12));
         assert_eq!(first_record_end(b"x, \"a\nb\",2\nc\n", &CSV), Some(11));
+    }
+
+    #[test]
+    fn blocks_of_short_rows_are_cut_again() {
+        let text = b"a\n\"b\nc\"\nd\n\n\n\ne\nf";
+        for rows in 1..9 {
+            let mut cutter = Cutter::new(Box::new(&text[..]), "f");
+            cutter.at_most(rows);
+            let mut blocks = Vec::new();
+            while let Some(block) = cutter.next(1 << 10, Some(&CSV)).unwrap() {
+                assert!(!block.is_empty());
+                blocks.push(block);
+            }
+            assert!(cutter.is_at_end().unwrap());
+            assert_eq!(blocks.concat(), b"a\n\"b\nc\"\nd\n\n\n\ne\nf\n");
+            assert!(blocks.iter().all(|b| !b.starts_with(b"c")), "{blocks:?}");
+            assert!(rows == 1 || blocks.iter().all(|b| memchr_iter(b'\n', b).count() <= rows), "{blocks:?}");
+        }
     }
 
     #[test]

@@ -23,7 +23,12 @@ pub(crate) fn parse(text: &[u8], dialect: Dialect, plan: &Plan, layout: &Layout)
     }
     // The first record tells about how many there are.
     let typical = memchr(b'\n', text).unwrap_or(text.len()).max(2 * layout.slots.len());
-    let mut parsed = Parsed::new(plan, text.len() / typical + text.len() / typical / 8 + 1);
+    let mut about = text.len() / typical + text.len() / typical / 8 + 1;
+    if plan.allow_absent {
+        // A row has cells that its text does not have: no room is made for rows that are not there.
+        about = about.min(memchr_iter(b'\n', text).count() + 1);
+    }
+    let mut parsed = Parsed::new(plan, about);
     parsed.reserve_texts(text.len());
     while cursor.skip_to_record() {
         let (line, start) = (cursor.line, cursor.at);

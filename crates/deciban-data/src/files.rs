@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 use deciban::data::{Batch, Column, Identity, Kind, Profile, Schema, Spelling, Written};
-use deciban::engine::Watch;
+use deciban::engine::{Engine, Watch};
 use deciban::text::Reading;
 use deciban::{Error, Result};
 use rayon::prelude::*;
@@ -460,6 +460,7 @@ impl Files {
         let plan = &self.input.plan;
         let on_block = |block: &Block| block.with_batch(plan, |batch| map(&Part { batch, block, kept: &plan.kept }));
         self.stream(false, &mut |blocks| {
+            self.check_stop()?;
             let results: Vec<Result<Mapped>> = blocks.par_iter().with_max_len(1).map(on_block).collect();
             results.into_iter().try_for_each(|result| emit(result?))
         })

@@ -1,16 +1,71 @@
 //! JSON objects to cells: each object is a row, its keys are the columns. A key that is absent and a
 //! `null` are missing cells. Objects are read straight into columns, so that one row costs little.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Number;
 
 use crate::cells::Parsed;
 use crate::layout::{Layout, Others};
 use crate::names::{list, near};
 use crate::number;
 use crate::plan::Plan;
+
+/// The value of a key. A list or an object cannot be a cell, so what it holds is not kept.
+pub(crate) enum Cell<'a> {
+    Null,
+    Flag(bool),
+    Text(Cow<'a, str>),
+    Number(Number),
+    List,
+    Object,
+}
+
+impl<'de> Deserialize<'de> for Cell<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CellVisitor)
+    }
+}
+
+struct CellVisitor;
+
+impl<'de> Visitor<'de> for CellVisitor {
+    type Value = Cell<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a cell")
+    }
+    fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
+        Ok(Cell::Null)
+    }
+    fn visit_bool<E>(self, flag: bool) -> Result<Cell<'de>, E> {
+        Ok(Cell::Flag(flag))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<Cell<'de>, E> {
+        Ok(Cell::Number(number.into()))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Cell<'de>, E> {
+        Ok(Cell::Number(number.into()))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Cell<'de>, E> {
+        Ok(Number::from_f64(number).map_or(Cell::Null, Cell::Number))
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
+        Ok(Cell::Text(text.into()))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
+        Ok(Cell::Text(text.to_string().into()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Cell<'de>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Cell::List)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cell<'de>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Cell::Object)
+    }
+}
 
 /// Where objects go: the cells of a block that is being filled.
 pub(crate) struct Sink<'a> {
@@ -39,7 +94,8 @@ impl<'a> Sink<'a> {
         self.parsed.fault.is_some()
     }
 
-    fn cell(&mut self, name: &str, value: &Value) {
+    /// Adds a cell of the row that is being filled.
+    pub fn cell(&mut self, name: &str, value: &Cell<'_>) {
         let row = self.parsed.rows + 1;
         let result = match self.layout.by_name.get(name) {
             Some(Some(slot)) if self.filled[*slot] == row => Err("the row has this key twice".to_string()),
@@ -67,7 +123,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    fn end_of_row(&mut self) {
+    /// Ends the row that is being filled: what was not named is missing.
+    pub fn end_of_row(&mut self) {
         self.parsed.rows += 1;
         for (slot, filled) in self.filled.iter().enumerate() {
             if *filled < self.parsed.rows {
@@ -85,19 +142,19 @@ fn no_such(name: &str, plan: &Plan) -> String {
     }
 }
 
-fn push(parsed: &mut Parsed, slot: usize, value: &Value, plan: &Plan) -> Result<(), String> {
+fn push(parsed: &mut Parsed, slot: usize, value: &Cell<'_>, plan: &Plan) -> Result<(), String> {
     match value {
-        Value::Null => parsed.push_missing(slot),
-        Value::Bool(flag) => parsed.push_flag(slot, *flag, plan)?,
-        Value::String(text) => parsed.push_text(slot, text.trim().as_bytes(), plan)?,
-        Value::Number(number) if plan.slots[slot].is_code => {
+        Cell::Null => parsed.push_missing(slot),
+        Cell::Flag(flag) => parsed.push_flag(slot, *flag, plan)?,
+        Cell::Text(text) => parsed.push_text(slot, text.trim().as_bytes(), plan)?,
+        Cell::Number(number) if plan.slots[slot].is_code => {
             // A whole number that a double cannot hold keeps its digits as a name.
             let text = if number.is_f64() { number.as_f64().map(number::shortest) } else { None };
             parsed.push_text(slot, text.unwrap_or_else(|| number.to_string()).as_bytes(), plan)?;
         }
-        Value::Number(number) => parsed.push_number(slot, number.as_f64().unwrap_or(f64::NAN), plan)?,
-        Value::Array(_) => return Err("a list cannot be read: give §ignore for this column".into()),
-        Value::Object(_) => return Err("an object cannot be read: give §ignore for this column".into()),
+        Cell::Number(number) => parsed.push_number(slot, number.as_f64().unwrap_or(f64::NAN), plan)?,
+        Cell::List => return Err("a list cannot be read: give §ignore for this column".into()),
+        Cell::Object => return Err("an object cannot be read: give §ignore for this column".into()),
     }
     Ok(())
 }
@@ -118,7 +175,7 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
         f.write_str("an object whose keys are the columns")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+        while let Some((name, value)) = map.next_entry::<String, Cell>()? {
             if !self.0.has_fault() {
                 self.0.cell(&name, &value);
             }

@@ -59,13 +59,17 @@ impl Table for Json {
         &[]
     }
 
+    fn at_most(&mut self, rows: usize) {
+        self.cutter.at_most(rows);
+    }
+
     fn next(&mut self, block: usize) -> Result<Option<Chunk>> {
         let text = match self.shape {
             Shape::Lines => self.cutter.next(block, None)?,
-            Shape::List | Shape::Values => self.cutter.next_by(block, last_object_end)?,
+            Shape::List | Shape::Values => self.cutter.next_by(block, b'{', last_object_end)?,
         };
         if let (Some(text), Shape::List) = (&text, self.shape)
-            && self.cutter.look(1)?.is_empty()
+            && self.cutter.is_at_end()?
             && !text.trim_ascii_end().ends_with(b"]")
         {
             let message = "the list is not closed: the file is truncated, get it again".into();

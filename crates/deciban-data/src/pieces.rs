@@ -81,6 +81,9 @@ impl Pieces {
         };
         let wanted: Vec<bool> = layout.slots.iter().map(Option::is_some).collect();
         table.project(&wanted)?;
+        if let Some(rows) = plan.rows_at_once {
+            table.at_most(rows);
+        }
         self.open = Some((table, Arc::new(layout)));
         Ok(true)
     }

@@ -93,6 +93,8 @@ pub(crate) struct Plan {
     pub by_row: bool,
     /// Whether the input may lack features, whose cells are then missing.
     pub allow_absent: bool,
+    /// How many rows of text are parsed at once at most, however short they are; any number by default.
+    pub rows_at_once: Option<usize>,
 }
 
 impl Plan {

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use deciban::data::{Column, Kind, Schema};
 use deciban::{Error, Result};
 use rayon::prelude::*;
-use serde::de::DeserializeSeed;
+use serde::de::{Deserialize, DeserializeSeed};
 use serde_json::Value;
 
 use crate::batches::Batches;
@@ -18,7 +18,7 @@ use crate::code::{Coder, Names};
 use crate::document::{are_documents, only_text};
 use crate::files::Files;
 use crate::infer::{Sample, sample_or_header};
-use crate::json::{Objects, Sink};
+use crate::json::{Cell, Objects, Sink};
 use crate::layout::{Layout, Others};
 use crate::options::{Format, Options, Target};
 use crate::pieces::{Input, Pieces};
@@ -56,8 +56,10 @@ pub struct RowReader {
 /// A file, or a part of it: row groups of a Parquet file, or [bytes](crate::byte_shares) of delimited text.
 pub type Share = (String, Option<Range<u64>>);
 
-/// Rows of a record batch that are parsed at once; more of them are parsed in parallel.
+/// Rows of a record batch or of a stream that are parsed at once; more of them are parsed in parallel.
 const ROWS: usize = 1 << 13;
+/// Cells of a stream that are parsed at once.
+const CELLS: usize = 1 << 18;
 
 /// What errors call bytes in memory.
 const JSON: &str = "JSON";
@@ -111,6 +113,22 @@ impl RowReader {
         let mut sink = Sink::new(&self.plan, &self.layout);
         let read = Objects(&mut sink).deserialize(value);
         self.of_sink(sink, read)
+    }
+
+    /// Rows whose cells come one by one: for each row `next` is called with the place of each of `columns`, in order.
+    /// Nothing else is kept of them, so the rows take no more than their cells.
+    pub fn cells(&self, columns: &[String], rows: usize, mut next: impl FnMut(usize) -> Value) -> Result<Rows> {
+        let mut sink = Sink::new(&self.plan, &self.layout);
+        for _ in 0..rows {
+            for (place, name) in columns.iter().enumerate() {
+                let read = Cell::deserialize(next(place)).map(|cell| sink.cell(name, &cell));
+                if read.is_err() || sink.has_fault() {
+                    return self.of_sink(sink, read);
+                }
+            }
+            sink.end_of_row();
+        }
+        self.of_sink(sink, Ok(()))
     }
 
     fn of_sink(&self, sink: Sink<'_>, read: serde_json::Result<()>) -> Result<Rows> {
@@ -217,7 +235,9 @@ impl RowReader {
             Format::Json => self.plan.clone(),
             _ => Plan::of_schema(&sample_or_header(&sources, &options)?, &options, &self.schema)?,
         };
-        let input = Input { sources, options, plan: Plan { by_row: true, ..plan } };
+        // A row may be shorter than its cells, and a short one may have a long answer.
+        let rows = (CELLS / plan.slots.len().max(1)).clamp(16, ROWS);
+        let input = Input { sources, options, plan: Plan { by_row: true, rows_at_once: Some(rows), ..plan } };
         Files::new(input, self.names.clone(), Some(self.schema.spelling().clone()))
     }
 

@@ -59,6 +59,8 @@ pub(crate) trait Table: Send {
     fn project(&mut self, _wanted: &[bool]) -> Result<()> {
         Ok(())
     }
+    /// Limits the number of rows of a chunk of text, about.
+    fn at_most(&mut self, _rows: usize) {}
     /// The next rows, about `block` bytes of them.
     fn next(&mut self, block: usize) -> Result<Option<Chunk>>;
 }

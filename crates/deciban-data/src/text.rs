@@ -93,6 +93,10 @@ impl Table for Text {
         if self.header { "header" } else { "first row" }
     }
 
+    fn at_most(&mut self, rows: usize) {
+        self.cutter.at_most(rows);
+    }
+
     fn next(&mut self, block: usize) -> Result<Option<Chunk>> {
         Ok(self.cutter.next(block, Some(&self.dialect))?.map(|text| Chunk::Delimited(text, self.dialect)))
     }

@@ -159,7 +159,13 @@ pub fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         Ok((decoded(name)?, decoded(value)?))
     };
-    parts.map(pair).collect()
+    let pairs: Vec<(String, String)> = parts.map(pair).collect::<Result<_, Problem>>()?;
+    let again =
+        pairs.iter().enumerate().find(|(place, (name, _))| pairs[..*place].iter().any(|(known, _)| known == name));
+    match again {
+        Some((_, (name, _))) => Err(Problem::malformed(format!("the option `{name}` is in the address twice"))),
+        None => Ok(pairs),
+    }
 }
 
 /// A text of a query: `+` is a blank, `%2B` a plus.
@@ -191,6 +197,7 @@ mod tests {
         let object = serde_json::json!({ "prior": {"a": 0.1}, "costs": "a>b=5", "reject": 0.2, "evidence": true,
             "explain": ["a", "b"] });
         assert_eq!(asked, Ask::default().with(&object).unwrap());
+        assert_eq!(Ask::of_query(&"/p?reject=1&reject=2".parse().unwrap()).unwrap_err().status.as_u16(), 400);
         assert_eq!(Ask::of_query(&"/p?wat=1".parse().unwrap()).unwrap_err().status.as_u16(), 422);
         assert_eq!(decoded("a+b%2Bc%zz").unwrap(), "a b+c%zz");
         assert!(decoded("%ff").is_err());

@@ -1,7 +1,7 @@
 //! The body of a request: read with limits on its size, the size behind its compression, and its pace.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 
 use crate::options::Limits;
 use crate::problem::Problem;
+use crate::work::will_give_back;
 
 /// How the bytes of a body are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,34 +22,59 @@ pub enum Packing {
     Zstd,
 }
 
-/// Reads the next bytes of a body; `None` at its end.
-pub async fn next(body: &mut Body, pace: Duration) -> Result<Option<Bytes>, Problem> {
-    loop {
-        let frame = tokio::time::timeout(pace, body.frame()).await.map_err(|_| Problem::too_slow())?;
-        match frame {
-            None => return Ok(None),
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(bytes) if !bytes.is_empty() => return Ok(Some(bytes)),
-                _ => continue, // Trailers, or nothing.
-            },
-            Some(Err(_)) => return Err(Problem::malformed("the connection ended before the body did")),
-        }
-    }
+/// A body on its way, with limits on its pauses and on the time that the client takes for all of it.
+pub struct Coming {
+    body: Body,
+    pause: Duration,
+    /// How long the client may still take.
+    left: Duration,
 }
 
-/// Reads on for a while: a client that still sends may not see the answer if the connection is closed before.
-pub async fn drain(mut body: Body) {
-    const MOST: usize = 64 << 20;
-    let read = async {
-        let mut length = 0;
-        while let Ok(Some(bytes)) = next(&mut body, Duration::from_secs(1)).await {
-            length += bytes.len();
-            if length > MOST {
-                break;
+/// A client has one second more for this many bytes.
+const SECOND: u32 = 64 << 10;
+
+impl Coming {
+    /// A body, of which nothing has been read.
+    pub fn new(body: Body, limits: &Limits) -> Self {
+        Coming { body, pause: limits.pace, left: limits.coming }
+    }
+
+    /// Reads the next bytes; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        loop {
+            let begun = Instant::now();
+            let frame = tokio::time::timeout(self.pause.min(self.left), self.body.frame()).await;
+            // Only the time counts in which the client is waited for.
+            self.left = self.left.saturating_sub(begun.elapsed());
+            match frame.map_err(|_| Problem::too_slow())? {
+                None => return Ok(None),
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) if !bytes.is_empty() => {
+                        self.left += Duration::from_secs(1) * bytes.len() as u32 / SECOND;
+                        return Ok(Some(bytes));
+                    }
+                    _ => continue, // Trailers, or nothing.
+                },
+                Some(Err(_)) => return Err(Problem::malformed("the connection ended before the body did")),
             }
         }
-    };
-    let _ = tokio::time::timeout(Duration::from_secs(5), read).await;
+    }
+
+    /// Reads on for a while: a client that still sends may not see the answer if the connection is closed before.
+    pub async fn drain(mut self) {
+        const MOST: usize = 64 << 20;
+        self.pause = Duration::from_secs(1);
+        let read = async {
+            let mut length = 0;
+            while let Ok(Some(bytes)) = self.next().await {
+                length += bytes.len();
+                if length > MOST {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(5), read).await;
+    }
 }
 
 /// The length that the headers promise.
@@ -56,22 +82,31 @@ pub fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
+/// Whether the headers say that the body is packed.
+pub fn is_packed(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_ENCODING).is_some_and(|value| !matches!(value.as_bytes(), b"" | b"identity"))
+}
+
+/// After a body above this, memory is given back.
+pub const LARGE: usize = 64 << 10;
+
 /// A body that is held in memory, unpacked.
-pub async fn whole(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+pub async fn whole(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    let mut body = Coming::new(body, limits);
     let too_large = || Problem::too_large(format!("the body has more than {} bytes", limits.body));
     if length(headers).is_some_and(|length| length > limits.body as u64) {
         // Who waits to be told to go on is told not to; others send all the same.
         if !headers.contains_key(header::EXPECT) {
-            tokio::spawn(drain(body));
+            tokio::spawn(body.drain());
         }
         return Err(too_large());
     }
-    let Some(first) = next(&mut body, limits.pace).await? else { return Ok(Bytes::new()) };
+    let Some(first) = body.next().await? else { return Ok(Bytes::new()) };
     let mut rest: Option<Vec<u8>> = None;
-    while let Some(bytes) = next(&mut body, limits.pace).await? {
+    while let Some(bytes) = body.next().await? {
         let all = rest.get_or_insert_with(|| first.to_vec());
         if all.len() + bytes.len() > limits.body {
-            tokio::spawn(drain(body));
+            tokio::spawn(body.drain());
             return Err(too_large());
         }
         all.extend_from_slice(&bytes);
@@ -80,9 +115,13 @@ pub async fn whole(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Resu
     if bytes.len() > limits.body {
         return Err(too_large());
     }
+    if bytes.len() > LARGE {
+        will_give_back();
+    }
     match packing(headers, &bytes)? {
         Packing::Plain => Ok(bytes),
         packed => {
+            will_give_back();
             let mut all = Vec::new();
             let mut unpacked = unpack(packed, std::io::Cursor::new(bytes)).map_err(|_| damaged())?;
             unpacked.by_ref().take(limits.unpacked as u64 + 1).read_to_end(&mut all).map_err(|_| damaged())?;

@@ -8,16 +8,17 @@ use axum::response::Response;
 use deciban::Error;
 use deciban::learn::Classifier;
 use deciban_data::{Format, Options, RowReader, Target};
-use deciban_tasks::figures::{Use, report};
+use deciban_tasks::figures::{REPORT_POLICY, Use, report};
 use deciban_tasks::{Evaluating, Mapping, PriorChoice, Sampling, cell, evaluate, sample};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::answer;
+use crate::answer;
 use crate::ask::{Ask, Explain, pairs};
 use crate::body;
+use crate::envelope;
 use crate::media::Media;
-use crate::predict::{json as reply_json, not_json, reply, rows, utf8};
+use crate::predict::{json as reply_json, reply, rows, utf8};
 use crate::problem::{Problem, Rows};
 use crate::router::Shared;
 
@@ -45,12 +46,13 @@ async fn about(shared: Arc<Shared>, name: &str, request: Request, more: fn(&mut 
     let ask = Ask::of_query(&parts.uri)?;
     let media = Media::of_body(&parts.headers)?;
     let bytes = body::whole(&parts.headers, body, &shared.limits).await?;
-    let limits = shared.limits.clone();
+    let (counted, columns) = (shared.clone(), shared.limits.columns);
     let text = shared
-        .run(true, move || {
-            let (rows, mut ask, place) = rows(&served, media, &bytes, ask, &limits)?;
+        .run(true, bytes.len(), move |work| {
+            let (rows, mut ask, place) = rows(&served, media, &bytes, ask, columns, work)?;
+            counted.metrics.count_rows(rows.len());
             more(&mut ask);
-            Ok(answer(&served, &rows, &ask).map_err(|e| Problem::of(&e, place))?.json(&served))
+            answer::json(&served, &rows, &ask, place, work)
         })
         .await?;
     Ok(reply(Media::Json, text))
@@ -82,11 +84,12 @@ pub async fn draw(State(shared): State<Arc<Shared>>, Path(name): Path<String>, u
         return Err(Problem::too_large(format!("at most {MOST} rows are drawn at once")));
     }
     let value = shared
-        .run(true, move || {
+        .run(true, 0, move |work| {
             let model = served.predictor.model();
             let schema = model.schema();
             let (mut rows, mut classes) = (Vec::new(), Vec::new());
             sample(model, &request, |class, cells| {
+                work.goes_on()?;
                 let named = |(place, value): (usize, &deciban::data::Value)| {
                     (schema.columns()[place].name.clone(), cell(value, schema, place))
                 };
@@ -107,13 +110,16 @@ pub async fn map(State(shared): State<Arc<Shared>>, Path(name): Path<String>, re
     let (parts, body) = request.into_parts();
     let bytes = body::whole(&parts.headers, body, &shared.limits).await?;
     let value = shared
-        .run(true, move || {
+        .run(true, bytes.len(), move |work| {
             let text = utf8(&bytes)?;
-            let mut all: Value = serde_json::from_str(text).map_err(|e| not_json(text, &e))?;
+            let [range] = envelope::values_of(text, ["row"])?;
+            let mut all = envelope::beside(text, range.iter().cloned().collect())?;
             let Some(object) = all.as_object_mut() else {
                 return Err(Problem::malformed("give an object with `columns`, and `row` for the other cells"));
             };
-            let row = object.remove("row").unwrap_or_else(|| json!({}));
+            object.remove("row");
+            let row = range.map_or("{}", |range| &text[range]);
+            work.check_json(row, served.columns())?;
             let mapping: Map<String, Value> = ["columns", "x", "y", "steps"]
                 .into_iter()
                 .filter_map(|key| Some((key.to_string(), object.remove(key)?)))
@@ -122,7 +128,7 @@ pub async fn map(State(shared): State<Arc<Shared>>, Path(name): Path<String>, re
                 .map_err(|e| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "option", e.to_string()))?;
             let ask = Ask::default().with(&all)?;
             let problem = |e: Error| Problem::of(&e, Rows::OneIn("row"));
-            let case = served.predictor.reader().json_value(&row).map_err(problem)?;
+            let case = served.predictor.reader().json(row).map_err(problem)?;
             let map = served.predictor.map(&case, &mapping, &ask.application()).map_err(problem)?;
             Ok(json!(map))
         })
@@ -149,14 +155,23 @@ pub async fn judge(State(shared): State<Arc<Shared>>, Path(name): Path<String>, 
     let html = accept.is_some_and(|accept| accept.contains("text/html"));
     let bytes = body::whole(&parts.headers, body, &shared.limits).await?;
     let text = shared
-        .run(true, move || {
+        .run(true, bytes.len(), move |work| {
             let model = served.predictor.model();
+            // A line is a row, but in a quoted field; objects of a list stand each in its braces.
+            let marks = |mark: u8| bytes.iter().filter(|c| **c == mark).count() as u64;
+            let rows = match format {
+                Format::Json => marks(b'{'),
+                _ => marks(b'\n').max(marks(b'\r')).saturating_sub(1),
+            };
+            work.check_rows(rows)?;
+            work.check_cells(rows, served.columns() + 4 * model.schema().classes().len())?;
             let target = model.schema().target().to_string();
             let options = Options { target: Target::Column(target), unlabelled: true, ..Options::default() };
             let problem = |e: Error| Problem::of(&e, Rows::Elsewhere);
             let reader = RowReader::new(model.schema(), options).map_err(problem)?;
             let mut files = reader.stream(format, Box::new(std::io::Cursor::new(bytes))).map_err(problem)?;
             files.make_rereadable().map_err(problem)?;
+            files.watched_by(work.watch());
             let request = Evaluating { application: ask.application(), ..Evaluating::default() };
             let terms = request.application.to_model(model).map_err(problem)?;
             if html {
@@ -172,9 +187,10 @@ pub async fn judge(State(shared): State<Arc<Shared>>, Path(name): Path<String>, 
     if html {
         let headers = response.headers_mut();
         headers.insert("content-type", axum::http::HeaderValue::from_static("text/html; charset=utf-8"));
-        // The page has styles of its own, and nothing else.
-        let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
-        headers.insert("content-security-policy", axum::http::HeaderValue::from_static(policy));
+        // Only a header says who may show it in a frame.
+        let policy = axum::http::HeaderValue::from_str(&format!("{REPORT_POLICY}; frame-ancestors 'none'"));
+        headers.insert("content-security-policy", policy.map_err(|_| Problem::internal())?);
+        headers.insert("x-content-type-options", axum::http::HeaderValue::from_static("nosniff"));
     }
     Ok(response)
 }

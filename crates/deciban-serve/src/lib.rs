@@ -13,8 +13,8 @@
 //!
 //! # The way of a request
 //! `server` takes connections and stands before all routes (limits, token, panics, log); `router` lists the routes.
-//! `body` and `media` read what comes, `ask` and `envelope` what it asks, `answer` asks the model, and `write` writes
-//! what it says. `predict` and `case` are our own routes, `stream` those of bodies that do not fit into memory;
+//! `body` and `media` read what comes, `ask` and `envelope` what it asks, `work` says what that may take, `answer` asks
+//! the model, and `write` writes what it says. `predict` and `case` are our own routes, `stream` those of bodies that do not fit into memory;
 //! `inference` is the Open Inference Protocol, `platforms` what KServe, MLflow, SageMaker and Vertex AI expect.
 
 mod answer;
@@ -37,6 +37,7 @@ mod router;
 mod server;
 mod sha256;
 mod stream;
+mod work;
 mod write;
 
 pub use options::{Limits, Options};

@@ -43,6 +43,11 @@ impl Served {
         let predictor = Predictor::with_options(model, options)?;
         Ok(Served { name: name.into(), predictor, terms, keys, head, card })
     }
+
+    /// How many columns a row has.
+    pub fn columns(&self) -> usize {
+        self.predictor.model().schema().columns().len()
+    }
 }
 
 /// By what a change of a file is seen.

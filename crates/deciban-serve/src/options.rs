@@ -42,7 +42,7 @@ pub struct Limits {
     pub unpacked: usize,
     /// Bytes of a CSV or JSON-lines body that is read as a stream, behind its compression: 413.
     pub stream: u64,
-    /// Rows of a request: 413.
+    /// Rows of a body that is held in memory: 413. A stream may have any number.
     pub rows: u64,
     /// Columns of a table: 413.
     pub columns: usize,
@@ -52,6 +52,8 @@ pub struct Limits {
     pub connections: usize,
     /// How long a body may pause (408), an answer may not be read (the connection ends), and headers may take.
     pub pace: Duration,
+    /// How long a body may take to come (408), and one second more for each 64 KiB of it.
+    pub coming: Duration,
     /// How long a request may be worked on: 503.
     pub time: Duration,
     /// How long requests that were accepted may take to end when the server stops.
@@ -82,11 +84,12 @@ impl Default for Limits {
             body: 32 << 20,
             unpacked: 128 << 20,
             stream: 16 << 30,
-            rows: 100_000_000,
+            rows: 100_000,
             columns: 100_000,
             requests: 512,
             connections: 4096,
             pace: Duration::from_secs(30),
+            coming: Duration::from_secs(120),
             time: Duration::from_secs(60),
             grace: Duration::from_secs(30),
         }

@@ -7,16 +7,20 @@ use axum::extract::{Path, Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use deciban::learn::Classifier;
-use serde_json::{Map, Value, json};
+use deciban_data::Rows as Read;
+use serde_json::Value;
 
-use crate::answer::answer;
+use crate::answer;
 use crate::ask::{Ask, Explain};
 use crate::body;
+use crate::envelope;
 use crate::media::Media;
 use crate::models::Served;
-use crate::predict::{check_rows, not_json, reply, rows, utf8};
+use crate::predict::{check_lines, reply, rows, too_many_columns, utf8};
 use crate::problem::{Problem, Rows};
 use crate::router::Shared;
+use crate::work::Work;
+use crate::write::Text;
 
 type Answered = Result<Response, Problem>;
 
@@ -50,40 +54,44 @@ async fn answered(shared: Arc<Shared>, served: Arc<Served>, request: Request, ex
     let media = Media::of_body(&parts.headers)?;
     let wanted = wanted(&parts.headers)?;
     let bytes = body::whole(&parts.headers, body, &shared.limits).await?;
-    let counted = shared.clone();
-    let heavy = bytes.len() > 16 << 10 || explains;
-    let work = move || {
-        let limits = &counted.limits;
+    let length = bytes.len();
+    let (counted, columns) = (shared.clone(), shared.limits.columns);
+    let heavy = length > 16 << 10 || explains;
+    let answered = move |work: &Work| {
         let (rows, ask, place) = match media {
-            Media::Json => {
-                let text = utf8(&bytes)?;
-                let request: Value = serde_json::from_str(text).map_err(|e| not_json(text, &e))?;
-                let (list, ask, key) = instances(&served, request, ask)?;
-                let place = Rows::ListIn(key);
-                let read = served.predictor.reader().json_value(&list).map_err(|e| Problem::of(&e, place))?;
-                check_rows(read.len() as u64, limits)?;
-                (read, ask, place)
-            }
+            Media::Json => instances(&served, utf8(&bytes)?, ask, columns, work)?,
             Media::Csv if !has_header(&served, &bytes) => {
+                check_lines(&bytes, &served, work)?;
                 let read = served.predictor.reader().csv_without_header(&bytes);
-                (read.map_err(|e| Problem::of(&e, Rows::Elsewhere))?, ask, Rows::Elsewhere)
+                let read = read.map_err(|e| Problem::of(&e, Rows::Elsewhere))?;
+                work.check_rows(read.len() as u64)?;
+                (read, ask, Rows::Elsewhere)
             }
-            media => rows(&served, media, &bytes, ask, limits)?,
+            media => rows(&served, media, &bytes, ask, columns, work)?,
         };
         counted.metrics.count_rows(rows.len());
-        let problem = |e: deciban::Error| Problem::of(&e, place);
-        let answer = answer(&served, &rows, &ask).map_err(problem)?;
-        Ok(match (wanted, explains) {
-            (_, true) => json!({ "explanations": answer.ledgers.unwrap_or_default() }).to_string().into_bytes(),
-            (Media::Csv, false) => {
-                let form = served.predictor.form(&ask.application(), &ask.shown()).map_err(problem)?;
-                let batch = rows.batch().map_err(problem)?;
-                form.csv(served.predictor.model(), &batch, |_| Vec::new()).map_err(problem)?.0.into_bytes()
-            }
-            (_, false) => answer.predictions(&served),
-        })
+        if (wanted, explains) == (Media::Csv, false) {
+            return answer::lines(&served, &rows, &ask, answer::Lines::Csv, place, work);
+        }
+        let mut out = Text::new(if explains { "{\"explanations\":[" } else { "{\"predictions\":[" });
+        if explains {
+            answer::answer(&served, &rows, &ask, place, work, |part| {
+                for ledger in part.ledgers.unwrap_or_default() {
+                    answer::comma(&mut out.last);
+                    // Writing to a vector does not fail.
+                    drop(serde_json::to_writer(&mut out.last, ledger));
+                    out.turn();
+                }
+                out.len()
+            })?;
+            out.last.push(b']');
+        } else {
+            answer::list(&served, &rows, &ask, place, work, &mut out)?;
+        }
+        out.last.push(b'}');
+        Ok(out)
     };
-    Ok(reply(wanted, shared.run(heavy, work).await?))
+    Ok(reply(wanted, shared.run(heavy, length, answered).await?))
 }
 
 /// JSON, unless the client wants CSV alone.
@@ -103,83 +111,114 @@ fn has_header(served: &Served, bytes: &[u8]) -> bool {
     fields.any(|field| served.predictor.model().schema().columns().iter().any(|column| column.name == field))
 }
 
-/// The rows of a request as objects, what it asks besides, and where they stood.
-fn instances(served: &Served, request: Value, ask: Ask) -> Result<(Value, Ask, &'static str), Problem> {
-    let Value::Object(mut request) = request else {
+/// The rows of a request, what it asks besides, and where they stood.
+fn instances(served: &Served, text: &str, ask: Ask, columns: usize, work: &Work) -> Result<(Read, Ask, Rows), Problem> {
+    envelope::check(text)?;
+    if !text.trim_start().starts_with('{') {
         return Err(Problem::malformed("give an object with instances, inputs, dataframe_split or dataframe_records"));
+    }
+    const KEYS: [&str; 4] = ["instances", "inputs", "dataframe_records", "dataframe_split"];
+    let [rows @ .., parameters, params] =
+        envelope::values_of(text, [KEYS[0], KEYS[1], KEYS[2], KEYS[3], "parameters", "params"])?;
+    let mut asked = ask;
+    for range in [parameters, params].into_iter().flatten() {
+        let given = envelope::beside(&text[range], Vec::new())?;
+        if given.is_object() {
+            asked = asked.with(&given)?;
+            break;
+        }
+    }
+    let Some((key, range)) = KEYS.into_iter().zip(rows).find_map(|(key, range)| Some((key, range?))) else {
+        return Err(Problem::malformed("give rows as instances, inputs, dataframe_split or dataframe_records"));
     };
-    let names: Vec<String> = served.predictor.model().schema().names();
-    let ask = match (request.remove("parameters"), request.remove("params")) {
-        (Some(asked @ Value::Object(_)), _) | (_, Some(asked @ Value::Object(_))) => ask.with(&asked)?,
-        _ => ask,
+    let (value, place) = (&text[range], Rows::ListIn(key));
+    let read = match (key, value.as_bytes()[0]) {
+        ("dataframe_split", b'{') => of_split(served, value, work)?,
+        ("inputs", b'{') => of_columns(served, value, columns, work)?,
+        (_, b'[') => match envelope::elements(value).next().map(|row| row.as_bytes()[0]) {
+            None | Some(b'{') => {
+                work.check_json(value, served.columns())?;
+                served.predictor.reader().json(value)
+            }
+            Some(_) => of_lists(served, value, &served.predictor.model().schema().names(), work)?,
+        },
+        _ => return Err(Problem::malformed(format!("`{key}` does not hold rows"))),
     };
-    for key in ["instances", "inputs", "dataframe_records", "dataframe_split"] {
-        let Some(value) = request.remove(key) else { continue };
-        let list = match (key, value) {
-            ("dataframe_split", Value::Object(split)) => of_split(split, &names)?,
-            (_, Value::Object(columns)) if key == "inputs" => of_columns(columns)?,
-            (_, Value::Array(rows)) => rows.into_iter().map(|row| of_row(row, &names)).collect::<Result<_, _>>()?,
-            _ => return Err(Problem::malformed(format!("`{key}` does not hold rows"))),
+    Ok((read.map_err(|e| Problem::of(&e, place))?, asked, place))
+}
+
+/// The rows that were read, or the error of a row.
+type ReadRows = deciban::Result<Read>;
+
+/// Lists of cells in the order of some columns; a row of one column may be its cell.
+fn of_lists(served: &Served, list: &str, names: &[String], work: &Work) -> Result<ReadRows, Problem> {
+    let mut count = 0;
+    for row in envelope::elements(list) {
+        let cells = match row.as_bytes()[0] {
+            b'[' => envelope::elements(row).count(),
+            b'{' => return Err(Problem::malformed("rows are objects, or lists of cells, and not some of both")),
+            _ => 1,
         };
-        return Ok((Value::Array(list), ask, key));
+        if cells != names.len() {
+            return Err(Problem::malformed(format!("a row has {cells} cells, not {}", names.len())));
+        }
+        count += 1;
     }
-    Err(Problem::malformed("give rows as instances, inputs, dataframe_split or dataframe_records"))
-}
-
-/// A row by name, or with its cells in the order of the model.
-fn of_row(row: Value, names: &[String]) -> Result<Value, Problem> {
-    match row {
-        Value::Object(row) => Ok(Value::Object(row)),
-        Value::Array(cells) => named(cells, names),
-        cell if names.len() == 1 => named(vec![cell], names),
-        _ => Err(Problem::malformed("a row is an object, or a list of its cells in the order of the model's columns")),
-    }
-}
-
-fn named(cells: Vec<Value>, names: &[String]) -> Result<Value, Problem> {
-    match cells.len() == names.len() {
-        true => Ok(Value::Object(names.iter().cloned().zip(cells).collect())),
-        false => Err(Problem::malformed(format!("a row has {} cells, not {}", cells.len(), names.len()))),
-    }
+    work.check_rows(count)?;
+    work.check_cells(count, served.columns())?;
+    let is_list = |row: &str| row.starts_with('[');
+    let mut cells = envelope::elements(list).flat_map(|row| {
+        // A cell that is alone stands for the list of it.
+        let alone = (!is_list(row)).then_some(row);
+        alone.into_iter().chain(envelope::elements(row))
+    });
+    let next = |_| cells.next().map_or(Value::Null, envelope::cell);
+    Ok(served.predictor.reader().cells(names, count as usize, next))
 }
 
 /// `{"columns": [...], "data": [[...], ...]}`, as pandas splits a table.
-fn of_split(mut split: Map<String, Value>, names: &[String]) -> Result<Vec<Value>, Problem> {
-    let columns = match split.remove("columns") {
+fn of_split(served: &Served, split: &str, work: &Work) -> Result<ReadRows, Problem> {
+    let [columns, data] = envelope::values_of(split, ["columns", "data"])?;
+    let names = match columns.map(|range| envelope::beside(&split[range], Vec::new())).transpose()? {
         Some(Value::Array(columns)) => {
-            let text = |column: &Value| column.as_str().map_or_else(|| column.to_string(), String::from);
-            columns.iter().map(text).collect()
+            let text = |column: Value| match column {
+                Value::String(name) => name,
+                column => column.to_string(),
+            };
+            columns.into_iter().map(text).collect()
         }
-        _ => names.to_vec(),
+        _ => served.predictor.model().schema().names(),
     };
-    match split.remove("data") {
-        Some(Value::Array(rows)) => rows
-            .into_iter()
-            .map(|row| match row {
-                Value::Array(cells) => named(cells, &columns),
-                _ => Err(Problem::malformed("`data` is a list of rows, each a list of cells")),
-            })
-            .collect(),
-        _ => Err(Problem::malformed("`dataframe_split` needs `data`, a list of rows")),
+    match data.map(|range| &split[range]).filter(|data| data.starts_with('[')) {
+        Some(data) if envelope::elements(data).any(|row| !row.starts_with('[')) => {
+            Err(Problem::malformed("`data` is a list of rows, each a list of cells"))
+        }
+        Some(data) => of_lists(served, data, &names, work),
+        None => Err(Problem::malformed("`dataframe_split` needs `data`, a list of rows")),
     }
 }
 
 /// `{"a": [1, 2], "b": [3, 4]}`: a list for each column.
-fn of_columns(columns: Map<String, Value>) -> Result<Vec<Value>, Problem> {
-    let mut rows: Vec<Map<String, Value>> = Vec::new();
-    let mut count = None;
-    for (name, cells) in columns {
-        let cells = match cells {
-            Value::Array(cells) => cells,
-            cell => vec![cell],
-        };
-        let expected = *count.get_or_insert(cells.len());
-        if cells.len() != expected {
-            let found = cells.len();
+fn of_columns(served: &Served, text: &str, most: usize, work: &Work) -> Result<ReadRows, Problem> {
+    let (mut names, mut columns, mut count) = (Vec::new(), Vec::new(), None);
+    for (name, range) in envelope::members(text) {
+        let name: String = serde_json::from_str(&format!("\"{name}\"")).unwrap_or_default();
+        let cells = &text[range];
+        let found = if cells.starts_with('[') { envelope::elements(cells).count() } else { 1 };
+        let expected = *count.get_or_insert(found);
+        if found != expected {
             return Err(Problem::malformed(format!("`{name}` has {found} cells, the first column has {expected}")));
         }
-        rows.resize_with(expected, Map::new);
-        rows.iter_mut().zip(cells).for_each(|(row, cell)| drop(row.insert(name.clone(), cell)));
+        if names.len() == most {
+            return Err(too_many_columns(most));
+        }
+        names.push(name);
+        let alone = (!cells.starts_with('[')).then_some(cells);
+        columns.push(alone.into_iter().chain(envelope::elements(cells)));
     }
-    Ok(rows.into_iter().map(Value::Object).collect())
+    let count = count.unwrap_or(0);
+    work.check_rows(count as u64)?;
+    work.check_cells(count as u64, served.columns())?;
+    let next = |place: usize| columns[place].next().map_or(Value::Null, envelope::cell);
+    Ok(served.predictor.reader().cells(&names, count, next))
 }

@@ -9,19 +9,19 @@ use axum::response::Response;
 use deciban_data::{ArrowSize, Rows as Read};
 use serde_json::Value;
 
-use crate::answer::answer;
+use crate::answer;
 use crate::ask::Ask;
 use crate::body;
 use crate::envelope;
 use crate::media::Media;
 use crate::models::Served;
-use crate::options::Limits;
 use crate::problem::{Problem, Rows};
 use crate::router::Shared;
 use crate::stream;
+use crate::work::Work;
 
-/// Bodies of tables above this are read as a stream.
-const STREAM: u64 = 1 << 20;
+/// Bodies of tables above this are read as a stream. No smaller one has more rows than fit into memory.
+const STREAM: u64 = 128 << 10;
 /// Bodies above this are worked on by the pool, not by the thread of the connection.
 const POOL: usize = 64 << 10;
 
@@ -46,39 +46,30 @@ pub async fn route(
     if is_table
         && is_lines
         && ask.explain == Default::default()
-        && body::length(&parts.headers).is_none_or(|n| n > STREAM)
+        && (body::is_packed(&parts.headers) || body::length(&parts.headers).is_none_or(|n| n > STREAM))
     {
         return stream::route(shared, served, ask, media, wanted, &parts.headers, body).await;
     }
     let bytes = body::whole(&parts.headers, body, &shared.limits).await?;
     let heavy = bytes.len() > POOL || ask.explain != Default::default() || ask.density || ask.none_of_these.is_some();
-    let limits = shared.limits.clone();
-    let counted = shared.clone();
-    let work = move || {
-        let (rows, ask, place) = rows(&served, media, &bytes, ask, &limits)?;
-        counted.metrics.count_rows(rows.len());
-        let problem = |e: deciban::Error| Problem::of(&e, place);
-        match wanted {
-            Media::Csv | Media::JsonLines => {
-                let form = served.predictor.form(&ask.application(), &ask.shown()).map_err(problem)?;
-                let model = served.predictor.model();
-                let batch = rows.batch().map_err(problem)?;
-                let text = match wanted {
-                    Media::Csv => form.header() + &form.csv(model, &batch, |_| Vec::new()).map_err(problem)?.0,
-                    _ => form.json(model, &batch, |_| Vec::new()).map_err(problem)?.0,
-                };
-                Ok(text.into_bytes())
+    let (counted, columns) = (shared.clone(), shared.limits.columns);
+    let text = shared
+        .run(heavy, bytes.len(), move |work| {
+            let (rows, ask, place) = rows(&served, media, &bytes, ask, columns, work)?;
+            counted.metrics.count_rows(rows.len());
+            match wanted {
+                Media::Csv => answer::lines(&served, &rows, &ask, answer::Lines::Table, place, work),
+                Media::JsonLines => answer::lines(&served, &rows, &ask, answer::Lines::Json, place, work),
+                _ => answer::json(&served, &rows, &ask, place, work),
             }
-            _ => Ok(answer(&served, &rows, &ask).map_err(problem)?.json(&served)),
-        }
-    };
-    let text = shared.run(heavy, work).await?;
+        })
+        .await?;
     Ok(reply(wanted, text))
 }
 
 /// An answer with its content type.
-pub fn reply(media: Media, bytes: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(bytes));
+pub fn reply(media: Media, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media.name()));
     response
 }
@@ -88,30 +79,35 @@ pub fn json(value: &Value) -> Response {
     reply(Media::Json, value.to_string().into_bytes())
 }
 
-/// The rows of a body, with what a JSON request asks besides, and where the rows stand in it.
+/// The rows of a body, with what a JSON request asks besides, and where the rows are in it. A table may have up to
+/// `columns` columns.
 pub fn rows(
     served: &Served,
     media: Media,
     bytes: &Bytes,
     ask: Ask,
-    limits: &Limits,
+    columns: usize,
+    work: &Work,
 ) -> Result<(Read, Ask, Rows), Problem> {
     let reader = served.predictor.reader();
+    let json = |text: &str| {
+        work.check_json(text, served.columns())?;
+        Ok::<_, Problem>(reader.json(text))
+    };
     let (read, ask, place) = match media {
         Media::Json => {
             let text = utf8(bytes)?;
-            match envelope::value_of(text, "rows") {
-                Some(range) => {
-                    let others = [&text[..range.start], "null", &text[range.end..]].concat();
-                    let mut others: Value = serde_json::from_str(&others).map_err(|e| not_json(text, &e))?;
+            match envelope::values_of(text, ["rows"])? {
+                [Some(range)] => {
+                    let mut others = envelope::beside(text, vec![range.clone()])?;
                     others.as_object_mut().map(|object| object.remove("rows"));
                     let place = match text.as_bytes()[range.start] {
                         b'[' => Rows::ListIn("rows"),
                         _ => Rows::OneIn("rows"),
                     };
-                    (reader.json(&text[range]), ask.with(&others)?, place)
+                    (json(&text[range])?, ask.with(&others)?, place)
                 }
-                None => (reader.json(text), ask, envelope::shape(text)),
+                [None] => (json(text)?, ask, envelope::shape(text)),
             }
         }
         Media::JsonLines => {
@@ -124,10 +120,11 @@ pub fn rows(
                 list.extend_from_slice(line.as_bytes());
             }
             list.push(b']');
-            (reader.json(utf8(&list.into())?), ask, Rows::Elsewhere)
+            (json(utf8(&list.into())?)?, ask, Rows::Elsewhere)
         }
         Media::Csv | Media::Tsv => {
-            check_columns(bytes, limits)?;
+            check_columns(bytes, columns)?;
+            check_lines(bytes, served, work)?;
             (reader.csv(bytes), ask, Rows::Elsewhere)
         }
         Media::Arrow => {
@@ -136,31 +133,30 @@ pub fn rows(
                 let detail = "send Arrow batches without compression; the whole body may be compressed";
                 return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail));
             }
-            check_rows(size.rows, limits)?;
-            if size.columns > limits.columns {
-                return Err(too_many_columns(limits));
+            work.check_rows(size.rows)?;
+            work.check_cells(size.rows, served.columns())?;
+            if size.columns > columns {
+                return Err(too_many_columns(columns));
             }
             (reader.arrow(bytes), ask, Rows::Elsewhere)
         }
     };
     let read = read.map_err(|e| Problem::of(&e, place))?;
-    check_rows(read.len() as u64, limits)?;
+    work.check_rows(read.len() as u64)?;
     Ok((read, ask, place))
 }
 
-/// An error if there are too many rows.
-pub fn check_rows(rows: u64, limits: &Limits) -> Result<(), Problem> {
-    match rows > limits.rows {
-        true => Err(Problem::too_large(format!("there are more than {} rows", limits.rows))),
-        false => Ok(()),
-    }
+/// An error if the cells of a table would take too much memory. Lines are counted, and a row may have several of them in
+/// a quoted field, so the number of rows is checked again when they have been read.
+pub fn check_lines(bytes: &[u8], served: &Served, work: &Work) -> Result<(), Problem> {
+    work.check_cells(bytes.iter().filter(|c| matches!(c, b'\n' | b'\r')).count() as u64, served.columns())
 }
 
 /// An error if the first line has too many fields.
-fn check_columns(bytes: &[u8], limits: &Limits) -> Result<(), Problem> {
+fn check_columns(bytes: &[u8], most: usize) -> Result<(), Problem> {
     let line = bytes.split(|c| *c == b'\n').next().unwrap_or_default();
-    match separators(line) >= limits.columns {
-        true => Err(too_many_columns(limits)),
+    match separators(line) >= most {
+        true => Err(too_many_columns(most)),
         false => Ok(()),
     }
 }
@@ -171,19 +167,11 @@ pub fn separators(line: &[u8]) -> usize {
 }
 
 /// The problem of a table with too many columns.
-pub fn too_many_columns(limits: &Limits) -> Problem {
-    Problem::too_large(format!("there are more than {} columns", limits.columns))
+pub fn too_many_columns(most: usize) -> Problem {
+    Problem::too_large(format!("there are more than {most} columns"))
 }
 
 /// A body as text.
 pub fn utf8(bytes: &Bytes) -> Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))
-}
-
-/// The problem of text that is not JSON.
-pub fn not_json(text: &str, error: &serde_json::Error) -> Problem {
-    // The place in the whole body, where that is at fault and not a part of it.
-    let whole = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
-    let error = whole.as_ref().unwrap_or(error);
-    Problem::malformed(format!("this is not JSON: {error}"))
 }

@@ -11,12 +11,24 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::body::LARGE;
 use crate::metrics::Metrics;
 use crate::models::{Models, Served};
 use crate::options::{Limits, Options};
 use crate::predict::json as reply_json;
 use crate::problem::Problem;
+use crate::work::{Work, trim, will_give_back};
 use crate::{case, inference, openapi, page, platforms, predict};
+
+tokio::task_local! {
+    /// The place that a request has among those that are answered at the same time.
+    pub static RUNNING: Arc<OwnedSemaphorePermit>;
+}
+
+/// The place of the request that is being answered. Work that goes on without its request keeps it.
+pub fn running() -> Option<Arc<OwnedSemaphorePermit>> {
+    RUNNING.try_with(Arc::clone).ok()
+}
 
 /// What all requests share.
 pub struct Shared {
@@ -50,19 +62,30 @@ impl Shared {
         waiting.ok().and_then(Result::ok).ok_or_else(|| Problem::busy("the server has too much to do"))
     }
 
-    /// Does some work: a little at once, on the thread of the connection; a lot in the pool, within a time.
+    /// Does some work on a body of `bytes` bytes: a little at once, on the thread of the connection; a lot in the pool,
+    /// within a time. Where that is over, or the client has left, the work ends at its next part; until then the
+    /// request counts among those that are answered at the same time.
     pub async fn run<T: Send + 'static>(
         &self,
         heavy: bool,
-        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+        bytes: usize,
+        work: impl FnOnce(&Work) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let on = Work::new(bytes, self.limits.rows);
         if !heavy {
-            return work();
+            return work(&on);
         }
         let permit = self.permit().await?;
+        let (running, _waiting) = (running(), on.waiting());
+        will_give_back();
         let job = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
+            let _held = (permit, running);
+            let done = work(&on);
+            will_give_back();
+            if bytes > LARGE {
+                trim();
+            }
+            done
         });
         match tokio::time::timeout(self.limits.time, job).await {
             Ok(Ok(done)) => done,

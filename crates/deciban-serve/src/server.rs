@@ -8,28 +8,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use deciban::{Error, Result};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use crate::models::Models;
-use crate::options::Options;
-use crate::paced::Paced;
+use crate::options::{Limits, Options};
+use crate::paced::{Paced, Talk};
 use crate::page;
 use crate::problem::{Kind, Problem};
-use crate::router::{Shared, router};
+use crate::router::{RUNNING, Shared, router};
+use crate::work::{give_back, keep_little};
 
 /// Models at an address.
 pub struct Server {
@@ -50,7 +50,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Ends the server when all requests that were accepted have been answered.
+    /// Ends the server when all requests that have arrived are answered.
     pub fn stop(&self) {
         self.stop.notify_one();
     }
@@ -101,6 +101,7 @@ impl Server {
                 })?,
                 log_requests: options.log_requests,
                 is_local: options.host.is_loopback() && options.token.is_none() && !options.no_auth,
+                closing: AtomicBool::new(false),
             });
         Ok(Server { runtime, listener, shared, gate, handle: Handle::default(), address, options })
     }
@@ -121,49 +122,38 @@ impl Server {
         let Server { runtime, listener, shared, gate, handle, options, .. } = self;
         let router = router(shared.clone(), &options);
         TAKES_SIGNALS.store(true, Ordering::SeqCst);
+        keep_little();
         runtime.block_on(async {
             let mut signals = Signals::new();
             let mut watch = options.watch.map(tokio::time::interval);
-            let graceful = GracefulShutdown::new();
-            let connections = Arc::new(Semaphore::new(options.limits.connections));
+            let mut second = Some(tokio::time::interval(Duration::from_secs(1)));
+            let serving = Serving {
+                gate,
+                router,
+                limits: options.limits.clone(),
+                connections: Arc::new(Semaphore::new(options.limits.connections)),
+                stopping: tokio::sync::watch::Sender::new(false),
+            };
             loop {
-                let accepted = tokio::select! {
-                    accepted = accept(&listener, &connections) => accepted,
+                tokio::select! {
+                    accepted = accept(&listener, &serving.connections) => match accepted {
+                        Ok((stream, room)) => serving.serve(stream, room),
+                        Err(e) => {
+                            // As where no more files can be opened: others may close meanwhile.
+                            shared.log(&format!("a connection was not accepted: {}", e.kind()));
+                            tokio::time::sleep(Duration::from_millis(50)).await;
+                        }
+                    },
                     () = handle.stop.notified() => break,
                     () = ended(&mut signals.ends) => break,
-                    () = handle.reload.notified() => { reload(&shared); continue }
-                    () = hung_up(&mut signals.hangup) => { reload(&shared); continue }
-                    () = tick(&mut watch) => { reload(&shared); continue }
-                };
-                let (stream, room) = match accepted {
-                    Ok(accepted) => accepted,
-                    Err(e) => {
-                        // As where no more files can be opened: others may close meanwhile.
-                        shared.log(&format!("a connection was not accepted: {}", e.kind()));
-                        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                        continue;
-                    }
-                };
-                // Answers are small: they should not wait for more bytes.
-                let _ = stream.set_nodelay(true);
-                let stream = Paced::new(TokioIo::new(stream), options.limits.pace);
-                let (gate, router) = (gate.clone(), router.clone());
-                let service = service_fn(move |request| {
-                    let (gate, router) = (gate.clone(), router.clone());
-                    async move { Ok::<_, Infallible>(gate.answer(router, request).await) }
-                });
-                let mut http = hyper::server::conn::http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(options.limits.pace);
-                let connection = graceful.watch(http.serve_connection(stream, service));
-                tokio::spawn(async move {
-                    // A client that leaves is no failure.
-                    let _ = connection.await;
-                    drop(room);
-                });
+                    () = handle.reload.notified() => reload(&shared),
+                    () = hung_up(&mut signals.hangup) => reload(&shared),
+                    () = tick(&mut watch) => reload(&shared),
+                    () = tick(&mut second) => give_back(),
+                }
             }
-            drop(listener);
-            shared.log("stopping: what was accepted is answered first");
-            if tokio::time::timeout(options.limits.grace, graceful.shutdown()).await.is_err() {
+            shared.log("stopping: what has arrived is answered first");
+            if !serving.stop(listener).await {
                 shared.log("some requests took too long and were given up");
             }
         });
@@ -173,14 +163,93 @@ impl Server {
     }
 }
 
+/// The parts of a server that all connections share.
+struct Serving {
+    gate: Arc<Gate>,
+    router: Router,
+    limits: Limits,
+    /// Room for connections; each holds its own until it ends.
+    connections: Arc<Semaphore>,
+    /// Whether connections end that no request has arrived on.
+    stopping: tokio::sync::watch::Sender<bool>,
+}
+
+/// For so long without a new connection, and once more, a server that stops takes what has arrived.
+const ARRIVING: Duration = Duration::from_millis(50);
+
+impl Serving {
+    /// Serves a connection until it ends.
+    fn serve(&self, stream: TcpStream, room: Option<OwnedSemaphorePermit>) {
+        // Answers are small: they should not wait for more bytes.
+        let _ = stream.set_nodelay(true);
+        let talk = Arc::new(Talk::default());
+        let stream = TokioIo::new(Paced::new(stream, self.limits.pace, talk.clone()));
+        let (gate, router, asked) = (self.gate.clone(), self.router.clone(), talk.clone());
+        let service = service_fn(move |request| {
+            let (gate, router, asked) = (gate.clone(), router.clone(), asked.clone());
+            async move {
+                asked.begin();
+                let response = gate.answer(router, request).await;
+                asked.end();
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let mut http = hyper::server::conn::http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(self.limits.pace);
+        let connection = http.serve_connection(stream, service);
+        let mut stopping = self.stopping.subscribe();
+        tokio::spawn(async move {
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                biased;
+                // A client that leaves is no failure.
+                _ = connection.as_mut() => {}
+                () = told(&mut stopping) => {
+                    // A request that is on its way is answered, and the answer ends the connection.
+                    if !talk.is_arriving() {
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    let _ = connection.await;
+                }
+            }
+            drop(room);
+        });
+    }
+
+    /// Answers what has arrived, and ends all connections; `false` where that takes too long.
+    async fn stop(self, listener: TcpListener) -> bool {
+        let begun = Instant::now();
+        // From now on an answer ends its connection.
+        self.gate.closing.store(true, Ordering::SeqCst);
+        // Connections that the system has taken already may hold requests.
+        while begun.elapsed() < 10 * ARRIVING
+            && let Ok(accepted) = tokio::time::timeout(ARRIVING, accept(&listener, &self.connections)).await
+        {
+            let Ok((stream, room)) = accepted else { break };
+            self.serve(stream, room);
+        }
+        drop(listener);
+        // Bytes in sockets reach their connections meanwhile.
+        tokio::time::sleep(ARRIVING).await;
+        self.stopping.send_replace(true);
+        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
+        tokio::time::timeout(self.limits.grace, self.connections.acquire_many(all)).await.is_ok()
+    }
+}
+
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Semaphore>,
-) -> std::io::Result<(tokio::net::TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
+) -> std::io::Result<(TcpStream, Option<OwnedSemaphorePermit>)> {
     // The semaphore is never closed.
     let room = connections.clone().acquire_owned().await.ok();
     let (stream, _) = listener.accept().await?;
     Ok((stream, room))
+}
+
+/// Waits until something is true.
+async fn told(it: &mut tokio::sync::watch::Receiver<bool>) {
+    let _ = it.wait_for(|it| *it).await.map(drop);
 }
 
 async fn tick(watch: &mut Option<tokio::time::Interval>) {
@@ -272,6 +341,8 @@ struct Gate {
     log_requests: bool,
     /// Whether nothing but its address keeps others from asking.
     is_local: bool,
+    /// Whether every answer ends its connection.
+    closing: AtomicBool,
 }
 
 impl Gate {
@@ -282,10 +353,13 @@ impl Gate {
         let mut response = match self.admit(&request) {
             Ok(Some(response)) => response,
             Ok(None) => match self.shared.requests.clone().try_acquire_owned() {
-                Ok(_permit) => routed(router, request.map(Body::new)).await.unwrap_or_else(|| {
-                    self.shared.log("a request panicked; it was answered with 500");
-                    Problem::internal().into_response()
-                }),
+                Ok(permit) => {
+                    let answered = RUNNING.scope(Arc::new(permit), routed(router, request.map(Body::new))).await;
+                    answered.unwrap_or_else(|| {
+                        self.shared.log("a request panicked; it was answered with 500");
+                        Problem::internal().into_response()
+                    })
+                }
                 Err(_) => Problem::busy("the server has too many requests").into_response(),
             },
             Err(problem) => problem.into_response(),
@@ -293,6 +367,9 @@ impl Gate {
         if let Some(origin) = &self.origin {
             response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+        }
+        if self.closing.load(Ordering::SeqCst) {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         let (status, took) = (response.status(), begun.elapsed());
         self.shared.metrics.end(status.as_u16(), took);
@@ -307,6 +384,10 @@ impl Gate {
 
     /// Whether a request may come in; some are answered at once.
     fn admit(&self, request: &Request<Incoming>) -> std::result::Result<Option<Response>, Problem> {
+        let hosts = request.headers().get_all(header::HOST).iter().count();
+        if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
+            return Err(Problem::malformed("a request has one `Host` header (RFC 9112)"));
+        }
         if self.origin.is_some() && request.method() == Method::OPTIONS {
             let allowed = [
                 (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),

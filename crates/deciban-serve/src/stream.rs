@@ -20,12 +20,14 @@ use hyper::body::Frame;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ask::Ask;
-use crate::body::{self, Packing};
+use crate::body::{self, Coming, Packing};
 use crate::media::Media;
 use crate::models::Served;
-use crate::predict::{check_rows, separators, too_many_columns};
+use crate::options::Limits;
+use crate::predict::{separators, too_many_columns};
 use crate::problem::Problem;
-use crate::router::Shared;
+use crate::router::{Shared, running};
+use crate::work::{Waiting, Work, will_give_back};
 
 /// Parts of a body, or of an answer, that may wait.
 const WAITING: usize = 8;
@@ -42,6 +44,10 @@ fn taken(cause: &Cause) -> Option<Problem> {
     cause.lock().unwrap_or_else(|e| e.into_inner()).take()
 }
 
+fn too_long(limits: &Limits) -> Problem {
+    Problem::too_large(format!("the body has more than {} bytes", limits.stream))
+}
+
 /// Answers a large table with lines.
 pub async fn route(
     shared: Arc<Shared>,
@@ -50,16 +56,21 @@ pub async fn route(
     media: Media,
     wanted: Media,
     headers: &HeaderMap,
-    mut body: Body,
+    body: Body,
 ) -> Result<Response, Problem> {
     let limits = shared.limits.clone();
+    let mut body = Coming::new(body, &limits);
+    if body::length(headers).is_some_and(|length| length > limits.stream) {
+        tokio::spawn(body.drain());
+        return Err(too_long(&limits));
+    }
     let permit = shared.permit().await?;
-    let first = body::next(&mut body, limits.pace).await?.unwrap_or_default();
+    let first = body.next().await?.unwrap_or_default();
     let packing = body::packing(headers, &first)?;
     let cause = Cause::default();
     let (parts, received) = mpsc::channel::<Bytes>(WAITING);
     tokio::spawn({
-        let (cause, pace) = (cause.clone(), limits.pace);
+        let cause = cause.clone();
         async move {
             let mut next = Ok(Some(first));
             loop {
@@ -67,20 +78,24 @@ pub async fn route(
                     Ok(None) => return,
                     Ok(Some(bytes)) => {
                         if parts.send(bytes).await.is_err() {
-                            return body::drain(body).await; // Nobody reads any more.
+                            return body.drain().await; // Nobody reads any more.
                         }
                     }
                     Err(problem) => return put(&cause, problem),
                 }
-                next = body::next(&mut body, pace).await;
+                next = body.next().await;
             }
         }
     });
     let (lines, answer) = mpsc::channel::<Result<Bytes, io::Error>>(WAITING);
     let (settle, settled) = oneshot::channel::<Result<(), Problem>>();
     let handle = tokio::runtime::Handle::current();
+    let work = Work::new(0, u64::MAX);
+    let waiting = work.waiting();
+    let running = running();
+    will_give_back();
     tokio::task::spawn_blocking(move || {
-        let _permit = permit;
+        let _held = (permit, running);
         let mut settle = Some(settle);
         let reader = Received { parts: received, rest: Bytes::new(), cause: cause.clone() };
         let mut send = |text: String| {
@@ -91,7 +106,7 @@ pub async fn route(
             // The client has gone, or does not read.
             sent.ok().and_then(Result::ok).ok_or(Error::Interrupted)
         };
-        let done = predict(&shared, &served, &ask, media, wanted, packing, reader, &cause, &mut send);
+        let done = predict(&shared, &served, &ask, media, wanted, packing, reader, &cause, &work, &mut send);
         if let Err(error) = done {
             let problem = taken(&cause).unwrap_or_else(|| Problem::of(&error, Default::default()));
             match settle.take() {
@@ -105,7 +120,7 @@ pub async fn route(
     });
     // A thread that panics drops its sender.
     settled.await.map_err(|_| Problem::internal())??;
-    let mut response = Response::new(Body::new(Answer(answer)));
+    let mut response = Response::new(Body::new(Answer(answer, waiting)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(wanted.name()));
     Ok(response)
 }
@@ -120,6 +135,7 @@ fn predict(
     packing: Packing,
     reader: Received,
     cause: &Cause,
+    work: &Work,
     send: &mut impl FnMut(String) -> deciban::Result<()>,
 ) -> deciban::Result<()> {
     let form = served.predictor.form(&ask.application(), &ask.shown())?;
@@ -137,7 +153,8 @@ fn predict(
         Media::Tsv => Format::Tsv,
         _ => Format::Csv,
     };
-    let rows = served.predictor.reader().stream(format, Box::new(guarded))?;
+    let mut rows = served.predictor.reader().stream(format, Box::new(guarded))?;
+    rows.watched_by(work.watch());
     let mut header = if wanted == Media::Csv { form.header() } else { String::new() };
     let (mut count, model) = (0u64, served.predictor.model());
     rows.map_in_order(
@@ -151,10 +168,6 @@ fn predict(
         |(text, rows)| {
             count += rows as u64;
             shared.metrics.count_rows(rows);
-            check_rows(count, &shared.limits).map_err(|problem| {
-                put(cause, problem);
-                Error::Interrupted
-            })?;
             send(std::mem::take(&mut header) + &text)
         },
     )?;
@@ -194,7 +207,7 @@ struct Guarded {
     columns: Option<usize>,
     /// Whether the first bytes have been looked at.
     started: bool,
-    shared_limits: crate::options::Limits,
+    shared_limits: Limits,
     cause: Cause,
 }
 
@@ -210,14 +223,14 @@ impl Read for Guarded {
             return fail(body::twice());
         }
         if length as u64 > self.left {
-            return fail(Problem::too_large(format!("the body has more than {} bytes", self.shared_limits.stream)));
+            return fail(too_long(&self.shared_limits));
         }
         self.left -= length as u64;
         if let Some(columns) = self.columns {
             let end = read.iter().position(|c| *c == b'\n');
             let found = separators(&read[..end.unwrap_or(length)]);
             if found >= columns {
-                return fail(too_many_columns(&self.shared_limits));
+                return fail(too_many_columns(self.shared_limits.columns));
             }
             self.columns = if end.is_some() { None } else { Some(columns - found) };
         }
@@ -225,8 +238,8 @@ impl Read for Guarded {
     }
 }
 
-/// Lines as the body of an answer.
-struct Answer(mpsc::Receiver<Result<Bytes, io::Error>>);
+/// Lines as the body of an answer. The work ends when nobody reads them any more.
+struct Answer(mpsc::Receiver<Result<Bytes, io::Error>>, #[allow(dead_code)] Waiting);
 
 impl HttpBody for Answer {
     type Data = Bytes;

@@ -1,8 +1,94 @@
 //! Predictions as JSON. Numbers are the shortest that give the same double; infinite evidence is `"inf"` or `"-inf"`,
 //! and 0/0 is `null`.
 
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
 use deciban_tasks::Prediction;
 use deciban_tasks::ledger::Ledger;
+use hyper::body::{Frame, SizeHint};
+
+/// The bytes of a piece.
+const PIECE: usize = 1 << 20;
+
+/// The text of an answer, in pieces: one that grows would be copied again and again, and take twice its memory.
+#[derive(Debug, Default)]
+pub struct Text {
+    full: VecDeque<Bytes>,
+    /// How many bytes there are in full pieces.
+    bytes: usize,
+    /// The piece that is being written.
+    pub last: Vec<u8>,
+}
+
+impl Text {
+    /// Begins with this.
+    pub fn new(start: impl Into<Vec<u8>>) -> Self {
+        Text { last: start.into(), ..Text::default() }
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.bytes + self.last.len()
+    }
+
+    /// Begins a new piece where the last one is full. To be called between rows.
+    pub fn turn(&mut self) {
+        if self.last.len() >= PIECE {
+            self.bytes += self.last.len();
+            self.full.push_back(std::mem::replace(&mut self.last, Vec::with_capacity(PIECE + PIECE / 8)).into());
+        }
+    }
+
+    /// Adds the pieces of another text.
+    pub fn append(&mut self, mut other: Text) {
+        self.bytes += self.last.len() + other.bytes;
+        if !self.last.is_empty() {
+            self.full.push_back(std::mem::take(&mut self.last).into());
+        }
+        self.full.append(&mut other.full);
+        self.last = other.last;
+    }
+}
+
+impl From<Text> for Body {
+    fn from(mut text: Text) -> Body {
+        if text.full.is_empty() {
+            return Body::from(text.last);
+        }
+        text.bytes += text.last.len();
+        text.full.push_back(text.last.into());
+        Body::new(Pieces { rest: text.full, bytes: text.bytes })
+    }
+}
+
+/// A text as the body of an answer.
+struct Pieces {
+    rest: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.rest.pop_front();
+        self.bytes -= piece.as_ref().map_or(0, Bytes::len);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes as u64)
+    }
+}
 
 /// What of a prediction is written.
 #[derive(Clone, Copy, Debug, Default)]

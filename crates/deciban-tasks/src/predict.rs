@@ -103,31 +103,33 @@ impl Predictor {
 
     /// The same for who has settled the terms of an application before.
     pub fn predict_under(&self, rows: &Rows, terms: &Terms) -> Result<Vec<Prediction>> {
-        if terms.none_of_these.is_some() {
-            check_densities(&self.model, "none_of_these")?;
-        }
-        let usual = terms.none_of_these.map(|_| self.usual(terms)).transpose()?;
+        let usual = terms.none_of_these.map(|_| self.usual("none_of_these", terms)).transpose()?;
         predictions(&self.model, &rows.batch()?, terms, usual.as_deref())
     }
 
     /// How predictions about many rows are written as lines.
     pub fn form(&self, to: &Application, shown: &Shown) -> Result<Form> {
-        Form::with_usual(&self.model, to, shown, |terms| self.usual(terms))
+        Form::with_usual(&self.model, to, shown, |terms| self.drawn(terms))
     }
 
     /// How usual rows are, compared with rows of the model under the prior of an application.
     pub fn ranks(&self, rows: &Rows, to: &Application) -> Result<Vec<HowUsual>> {
-        check_densities(&self.model, "density")?;
-        self.usual(&to.to_model(&self.model)?)?.look(&self.model, &rows.batch()?)
+        self.usual("density", &to.to_model(&self.model)?)?.look(&self.model, &rows.batch()?)
+    }
+
+    /// Rows of the model with which others are compared, for an option that needs a model with densities.
+    pub fn usual(&self, option: &'static str, terms: &Terms) -> Result<Arc<Usual>> {
+        check_densities(&self.model, option)?;
+        self.drawn(terms)
     }
 
     /// log p(x | class) of rows, by the model that describes them.
-    pub fn log_densities(&self, rows: &Rows) -> Result<Evidence> {
-        self.model.described(Asks::Rows)?.model.evidence(&rows.batch()?)
+    pub fn log_densities(&self, batch: &Batch<'_>) -> Result<Evidence> {
+        self.model.described(Asks::Rows)?.model.evidence(batch)
     }
 
     /// Rows of the model under a prior, drawn once for each prior in a row.
-    fn usual(&self, terms: &Terms) -> Result<Arc<Usual>> {
+    fn drawn(&self, terms: &Terms) -> Result<Arc<Usual>> {
         // A panic elsewhere leaves what was there before. The lock is not held while rows are drawn: a thread that
         // waits for others may be given a task that wants it.
         let lock = || self.usual.lock().unwrap_or_else(|e| e.into_inner());

@@ -67,8 +67,8 @@ struct LimitArgs {
     /// MiB of a table that is read as a stream
     #[arg(long, value_name = "MIB", default_value_t = 16384)]
     max_stream: u64,
-    /// Rows of a request
-    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    /// Rows of a body that is held in memory; a table that is read as a stream may have any number
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_rows: u64,
     /// Columns of a table
     #[arg(long, value_name = "N", default_value_t = 100_000)]
@@ -79,13 +79,16 @@ struct LimitArgs {
     /// Connections at the same time
     #[arg(long, value_name = "N", default_value_t = 4096)]
     max_connections: usize,
+    /// Seconds that a body may take to come, and one more for each 64 KiB of it
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    body_timeout: u64,
     /// Seconds that a request may be worked on
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
     /// Seconds without a byte after which a client is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     idle_timeout: u64,
-    /// Seconds that accepted requests may take when the server stops
+    /// Seconds that requests which have arrived may take when the server stops
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u64,
 }
@@ -131,6 +134,7 @@ impl Serve {
             requests: self.limits.max_requests.max(1),
             connections: self.limits.max_connections.max(1),
             pace: Duration::from_secs(self.limits.idle_timeout.max(1)),
+            coming: Duration::from_secs(self.limits.body_timeout.max(1)),
             time: Duration::from_secs(self.limits.timeout.max(1)),
             grace: Duration::from_secs(self.limits.grace),
         };

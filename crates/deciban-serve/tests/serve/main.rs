@@ -3,4 +3,5 @@
 mod client;
 mod contracts;
 mod faults;
+mod limits;
 mod routes;

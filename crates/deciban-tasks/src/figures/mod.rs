@@ -14,7 +14,7 @@ pub(crate) use features::ellipses;
 pub use features::{Plane, densities, densities_of, posterior, regions, telling, telling_words};
 pub use gather::{Gathered, gather};
 pub use learning::learning_curve;
-pub use report::report;
+pub use report::{POLICY as REPORT_POLICY, report};
 
 use deciban::decision::Costs;
 use deciban::model::Model;
