@@ -70,12 +70,12 @@ fn no_pass_is_made_twice() {
         learn(&request, &mut input).unwrap();
         input.passes.into_inner()
     };
-    // Statistics; with calibration also folds, statistics by fold, and scores.
+    // Statistics; with calibration also copies, folds, statistics by fold, and scores.
     assert_eq!(passes("gaussian", None, usize::MAX), 1);
-    assert_eq!(passes("gaussian", Some(Method::Logistic), usize::MAX), 4);
+    assert_eq!(passes("gaussian", Some(Method::Logistic), usize::MAX), 5);
     // Where each fold needs a pass of its own, five more; the statistics by fold are class shares then.
     let alone = passes("least-squares", None, usize::MAX);
-    assert_eq!(passes("least-squares", Some(Method::Pav), usize::MAX), alone + 8);
+    assert_eq!(passes("least-squares", Some(Method::Pav), usize::MAX), alone + 9);
     // Scores that do not fit in memory are computed at each step of the fit.
     let again = passes("gaussian", Some(Method::Logistic), 0);
     assert!((20..300).contains(&again), "{again}");
