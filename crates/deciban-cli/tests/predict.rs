@@ -23,6 +23,34 @@ fn posteriors_sum_to_one_and_the_largest_decides() {
     }
 }
 
+/// The classes agree on `x`, so a wild cell there is evidence for none of them: the posterior is that of the other
+/// column, or where the digits of that are lost beside a large number, the prior.
+#[test]
+fn wild_cells_leave_posteriors_that_sum_to_one() {
+    let folder = Folder::new();
+    let rows: Vec<String> = (0..40)
+        .flat_map(|i| {
+            let (x, y) = (f64::from(i % 7) - 3.0, f64::from(i % 5));
+            [format!("{x},{y},a\n"), format!("{x},{},b\n", y + 1.0), format!("{x},{},c\n", y + 2.0)]
+        })
+        .collect();
+    folder.write("rows.csv", &format!("x,y,t\n{}", rows.concat()));
+    folder.write("new.csv", "x,y\n1e4,1\n1e6,1\n1e8,1\n1e12,1\n1e100,1\n1e150,1\n");
+    for model in ["gaussian", "naive-bayes", "parzen"] {
+        folder.ok(&["fit", "rows.csv", "-t", "t", "--model", model, "-o", "m.deciban"]);
+        let table = folder.table(&["predict", "m.deciban", "new.csv", "--prior", "a=0.7,b=0.2,c=0.1"]);
+        for i in 0..6 {
+            let p = ["a", "b", "c"].map(|class| table.numbers(&format!("p({class})"))[i]);
+            assert!((p.iter().sum::<f64>() - 1.0).abs() <= 4.0 * f64::EPSILON, "{model}, row {i}: {p:?}");
+            assert!(i < 4 || model == "gaussian" || (p[0] - 0.7).abs() < 1e-12, "{model}, row {i}: {p:?}");
+        }
+    }
+    // Where even the square of the distance is beyond the largest double, this is said.
+    folder.write("beyond.csv", "x,y\n1e200,1\n");
+    let (_, _, told) = folder.run(&["predict", "m.deciban", "beyond.csv"]);
+    assert!(told.contains("rows impossible under every class") && told.contains("beyond the largest double"), "{told}");
+}
+
 #[test]
 fn a_prior_moves_log_odds_by_its_own() {
     let folder = Folder::with_model(&[]);

@@ -377,6 +377,22 @@ except KeyboardInterrupt:
     print(f"{what}: {time.monotonic() - start:.2f} s")
 
 
+def test_posteriors_add_up_to_one_however_large_the_evidence_is():
+    prior = np.array([0.7, 0.2, 0.1])
+    evidence = np.array([-5e15, 1e17, -1e300, 0.0])[:, None] * np.ones(3)
+    p = deciban.decide.posterior(evidence, prior)
+    assert np.all(np.abs(p.sum(axis=1) - 1) <= 4 * np.finfo(float).eps)
+    assert_allclose(p, np.tile(prior, (4, 1)), rtol=1e-14)
+    # The classes agree on the first column, where a cell is wild.
+    random = np.random.default_rng(1)
+    x = np.repeat(random.normal(size=40), 3)
+    X, y = np.column_stack([x, random.normal(size=120) + np.tile(range(3), 40)]), np.tile(["a", "b", "c"], 40)
+    wild = [[1e4, 0.5], [1e8, 0.5], [1e100, 0.5]]
+    for model in (Classifier("gaussian"), Classifier("naive-bayes"), Classifier("parzen"), GaussianNB()):
+        p = model.fit(X, y).predict_proba(wild)
+        assert np.all(np.abs(p.sum(axis=1) - 1) <= 4 * np.finfo(float).eps), model
+
+
 def test_the_names_of_the_package():
     names = {"Classifier", "Comparison", "NotFittedError", "Statistics", "compare", "__version__"}
     assert set(deciban.__all__) == names | {"decide", "evaluate", "plot", "sklearn", "transform"}

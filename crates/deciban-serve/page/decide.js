@@ -4,13 +4,23 @@
 //   decision   the action a with the least expected cost Σₖ C[a][k] pₖ
 //   ledger     prior odds + what each feature says = posterior odds, all as logarithms
 
-import { decibans, logSumExp } from './score/numbers.js';
+import { decibans, logShares, logSumExp } from './score/numbers.js';
 
 /** ln p(class | x), from the evidence in nats and a prior; NaN where no class is possible. */
 export function logPosterior(evidence, prior) {
-  const joint = evidence.map((e, k) => e + Math.log(prior[k]));
-  const total = logSumExp(joint);
-  return joint.map((x) => x - total);
+  // What all classes share is taken away first: beside a large number the prior would be lost.
+  const most = evidence.reduce((most, e, k) => (prior[k] > 0 ? Math.max(most, e) : most), -Infinity);
+  return logShares(evidence.map((e, k) => (prior[k] > 0 ? e - most + Math.log(prior[k]) : -Infinity)));
+}
+
+/** ln p(x | k) − ln mean_{j≠k} p(x | j): the evidence for class k against the others, each of them counting alike. */
+export function llr(evidence, k) {
+  const others = evidence.filter((_, j) => j !== k);
+  const most = Math.max(...others);
+  // If both are impossible, the row has no evidence about this class.
+  if (most === -Infinity) return evidence[k] === -Infinity ? 0 : Infinity;
+  const sum = others.reduce((sum, e) => sum + Math.exp(e - most), 0);
+  return evidence[k] - most - Math.log(sum / others.length);
 }
 
 /** ln p(x) = ln Σ πₖ p(x | k). */
@@ -97,9 +107,9 @@ export function byColumn(features, names) {
 }
 
 function mixtureWeights(before, after) {
-  const [s, t] = [logSumExp(before), logSumExp(after)];
-  if (!Number.isFinite(t)) return before.map((x) => Math.exp(x - s));
-  const means = before.map((x, i) => logarithmicMean(x - s, after[i] - t));
+  const [s, t] = [logShares(before), logShares(after)];
+  if (t.some(Number.isNaN)) return s.map(Math.exp);
+  const means = s.map((x, i) => logarithmicMean(x, t[i]));
   const total = means.reduce((a, b) => a + b, 0);
   return means.map((mean) => mean / total);
 }

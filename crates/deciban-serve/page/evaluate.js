@@ -7,7 +7,7 @@
 //   Cllr       the mean over classes of −mean log₂ p(tᵢ | xᵢ) under a flat prior, in bits: it does not depend on the prior
 //   AUC        P(a row of the class scores above a row of the others), ties as a half
 
-import { logPosterior } from './decide.js';
+import { llr, logPosterior } from './decide.js';
 
 /** The figures of scored rows: [{truth, evidence, posterior, action}]. */
 export function evaluate(rows, costs, classes) {
@@ -37,12 +37,7 @@ export function evaluate(rows, costs, classes) {
 
 /** The ROC curve of class k against the others: points [false alarms, hits], and the area below. */
 export function roc(rows, k) {
-  const score = ({ evidence }) => {
-    const others = evidence.filter((_, j) => j !== k);
-    const most = Math.max(...others);
-    return evidence[k] - (most === -Infinity ? -Infinity : most + Math.log(others.reduce((sum, e) => sum + Math.exp(e - most), 0)));
-  };
-  const sorted = rows.map((row) => [score(row), row.truth === k]).sort((a, b) => b[0] - a[0]);
+  const sorted = rows.map((row) => [llr(row.evidence, k), row.truth === k]).sort((a, b) => b[0] - a[0]);
   const targets = sorted.filter(([, isTarget]) => isTarget).length;
   const others = sorted.length - targets;
   if (!targets || !others) return null;

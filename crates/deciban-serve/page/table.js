@@ -2,7 +2,7 @@
 // decisions are judged. The file is read on this machine; only a served page sends its cells, to its own server.
 
 import { cleaned, parse, places, quote } from './csv.js';
-import { best, logPosterior } from './decide.js';
+import { best, llr, logPosterior } from './decide.js';
 import { el, hue, id, mark, put, svg } from './dom.js';
 import { evaluate, reliability, roc } from './evaluate.js';
 import { number, percent } from './format.js';
@@ -173,15 +173,9 @@ export class Table {
     const { header, rows, name } = this.scored;
     const { actions } = this.terms;
     const extra = ['decision', ...this.data.classes.map((label) => `p(${label})`), ...this.data.classes.map((label) => `decibans(${label})`)];
-    const against = (evidence, k) => {
-      const flat = logPosterior(evidence, evidence.map((_, j) => (j === k ? 0 : 1 / (evidence.length - 1))));
-      // The mean likelihood of the other classes is the sum that the logarithms above were normalised by.
-      const other = evidence.reduce((found, e, j) => (found === null && j !== k && Number.isFinite(e) ? e - Math.log(evidence.length - 1) - flat[j] : found), null);
-      return decibans(evidence[k] - (other ?? -Infinity));
-    };
     const line = (row, i) => {
       const { posterior, action, evidence } = decided[i];
-      return [...header.map((_, j) => row[j] ?? ''), actions[action], ...posterior.map(String), ...evidence.map((_, k) => against(evidence, k).toFixed(3))].map(quote).join(',');
+      return [...header.map((_, j) => row[j] ?? ''), actions[action], ...posterior.map(String), ...evidence.map((_, k) => decibans(llr(evidence, k)).toFixed(3))].map(quote).join(',');
     };
     const text = [[...header, ...extra].map(quote).join(','), ...rows.map(line)].join('\n') + '\n';
     const link = el('a', { href: URL.createObjectURL(new Blob([text], { type: 'text/csv' })), download: name.replace(/(\.[a-z]+)?$/i, '-scored.csv') });

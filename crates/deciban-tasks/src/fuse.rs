@@ -15,7 +15,7 @@ use deciban::folds::Folds;
 use deciban::fuse::{FOREIGN_ROWS, Fusion};
 use deciban::learn::Classifier;
 use deciban::model::{CalibratedModel, FusedModel, Member, Model};
-use deciban::numerics::log_sum_exp;
+use deciban::numerics::log_shares;
 use deciban::posterior::Prior;
 use deciban::{Error, Result};
 use serde_json::{Value, json};
@@ -354,8 +354,9 @@ impl Rows {
     fn log_loss(&self, evidence: &[f64], prior: &Prior) -> f64 {
         let classes = prior.classes();
         let loss = |(row, &k): (&[f64], &u32)| {
-            let joint = prior.joint(row);
-            log_sum_exp(&joint) - joint[k as usize]
+            let mut joint = prior.joint(row);
+            log_shares(&mut joint);
+            -joint[k as usize]
         };
         let losses = evidence.chunks_exact(classes).zip(&self.truth).map(loss);
         let sum: f64 = losses.zip(&self.weights).map(|(loss, w)| loss * w).sum();

@@ -6,6 +6,18 @@ const page = new URL('../../deciban-serve/page/', import.meta.url);
 const { Model } = await import(new URL('score/model.js', page));
 const { cleaned, parse, places } = await import(new URL('csv.js', page));
 
+const { logPosterior } = await import(new URL('decide.js', page));
+
+// However large the numbers are, posteriors add up to 1, and what all classes share leaves the prior.
+const prior = [0.7, 0.2, 0.1, 0];
+for (const constant of [-1, -5e15, 1e17, -1e300, -Number.MAX_VALUE]) {
+  const posterior = logPosterior(prior.map(() => constant), prior).map(Math.exp);
+  if (posterior.some((p, k) => !(Math.abs(p - prior[k]) < 4 * Number.EPSILON))) {
+    console.log(`evidence of ${constant}: posterior ${posterior}`);
+    process.exit(1);
+  }
+}
+
 const TOLERANCE = 1e-12;
 // What columns say are differences of evidence, averaged over orders.
 const EXPLAINED = 1e-10;

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::posterior::{Posterior, Prior};
+use crate::posterior::{Posterior, Prior, to_probabilities};
 
 /// What each action costs when each class is true.
 ///
@@ -259,7 +259,8 @@ impl Posterior {
             if self.log_row(row)[0].is_nan() {
                 return Action { action: None, risk: f64::NAN };
             }
-            posterior.iter_mut().zip(self.log_row(row)).for_each(|(p, x)| *p = x.exp());
+            posterior.copy_from_slice(self.log_row(row));
+            to_probabilities(&mut posterior);
             let (action, risk) = costs.best(&posterior);
             Action { action: Some(action), risk }
         };

@@ -128,16 +128,19 @@ impl Against {
 
     /// log p(x|k) − log mean_{j≠k} p(x|j), from log p(x|k).
     pub fn llr(&self, own: f64, class: usize) -> f64 {
-        let rest = match class == self.best {
-            _ if self.others[0] == f64::NEG_INFINITY && (class == self.best || self.top == f64::NEG_INFINITY) => {
-                f64::NEG_INFINITY
-            }
-            true => self.others[0] + self.others[1].ln(),
+        // The most of the others, and the logarithm of their sum relative to it.
+        let (most, ln_sum) = match class == self.best {
+            true => (self.others[0], self.others[1].ln()),
             // The best class is among the others, so nothing cancels.
-            false => self.top + (self.total - (own - self.top).exp()).ln(),
+            false => (self.top, (self.total - (own - self.top).exp()).ln()),
         };
-        // Both impossible: the row says nothing about this class.
-        if own == f64::NEG_INFINITY && rest == f64::NEG_INFINITY { 0.0 } else { own - (rest - self.ln_others) }
+        match (own == f64::NEG_INFINITY, most == f64::NEG_INFINITY) {
+            // Where both are impossible, the row has no evidence about this class.
+            (true, true) => 0.0,
+            (false, true) => f64::INFINITY,
+            // The difference first: beside a large number the logarithms would be lost.
+            (_, false) => (own - most) - (ln_sum - self.ln_others),
+        }
     }
 }
 

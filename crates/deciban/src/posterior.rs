@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::numerics::log_sum_exp;
+use crate::numerics::log_shares;
 
 /// A distribution over the classes, plugged in after scoring.
 ///
@@ -124,12 +124,14 @@ impl Posterior {
         let mut log_values = evidence.to_vec();
         log_values.par_chunks_mut(CHUNK * classes).for_each(|rows| {
             for row in rows.chunks_exact_mut(classes) {
+                let possible = row.iter().zip(&log_prior).filter(|(_, p)| **p > f64::NEG_INFINITY);
+                // What all classes share is taken away first: beside a large number the prior would be lost.
+                let most = possible.map(|(e, _)| *e).fold(f64::NEG_INFINITY, f64::max);
                 for (value, p) in row.iter_mut().zip(&log_prior) {
-                    *value = if *p == f64::NEG_INFINITY { *p } else { *value + p };
+                    *value = if *p == f64::NEG_INFINITY { *p } else { (*value - most) + p };
                 }
-                let total = log_sum_exp(row);
-                let undefined = total == f64::NEG_INFINITY;
-                row.iter_mut().for_each(|value| *value = if undefined { f64::NAN } else { *value - total });
+                // Where every class is impossible, so that `most` is −∞, they are NaN already, and stay so.
+                log_shares(row);
             }
         });
         Posterior { classes, log_values }
@@ -152,12 +154,16 @@ impl Posterior {
 
     /// p(class | row) for each class.
     pub fn row(&self, row: usize) -> Vec<f64> {
-        self.log_row(row).iter().map(|x| x.exp()).collect()
+        let mut p = self.log_row(row).to_vec();
+        to_probabilities(&mut p);
+        p
     }
 
     /// p(class | row) of all rows, one after the other.
     pub fn probabilities(&self) -> Vec<f64> {
-        self.log_values.par_iter().with_min_len(4096).map(|x| x.exp()).collect()
+        let mut p = self.log_values.clone();
+        p.par_chunks_mut(self.classes).with_min_len(1024).for_each(to_probabilities);
+        p
     }
 
     /// The probability that deciding for the most probable class is wrong: Σ of the others.
@@ -176,6 +182,14 @@ impl Posterior {
     pub fn undefined(&self) -> usize {
         (0..self.rows()).filter(|&row| self.log_row(row)[0].is_nan()).count()
     }
+}
+
+/// ln p to p, divided by their sum: with many classes the rounding of the logarithms alone would add up to more than four
+/// units in the last place.
+pub(crate) fn to_probabilities(row: &mut [f64]) {
+    row.iter_mut().for_each(|x| *x = x.exp());
+    let sum: f64 = row.iter().sum();
+    row.iter_mut().for_each(|p| *p /= sum);
 }
 
 /// The first largest, `None` where there is a NaN.
@@ -207,6 +221,19 @@ mod tests {
         let a = Evidence::new(3, vec![-1.0, -2.0, -3.5]).unwrap().posterior(&prior);
         let b = Evidence::new(3, vec![-1001.0, -1002.0, -1003.5]).unwrap().posterior(&prior);
         assert!(a.log_row(0).iter().zip(b.log_row(0)).all(|(x, y)| (x - y).abs() < 1e-12));
+    }
+
+    #[test]
+    fn however_large_a_constant_the_prior_is_left() {
+        let prior = Prior::new(&[0.7, 0.1, 0.2, 0.0]).unwrap();
+        for constant in [-5e15, 1e17, -1e300, f64::MIN] {
+            let posterior = Evidence::new(4, vec![constant; 4]).unwrap().posterior(&prior);
+            let apart = |(p, q): (&f64, &f64)| (p - q).abs() < 4.0 * f64::EPSILON;
+            assert!(posterior.row(0).iter().zip(prior.probabilities()).all(apart), "{:?}", posterior.row(0));
+        }
+        // A class without a prior has no part, whatever its evidence.
+        let evidence = Evidence::new(4, vec![-2.0, -2.0, -2.0, 1e300]).unwrap();
+        assert!((evidence.posterior(&prior).row(0)[0] - 0.7).abs() < 1e-15);
     }
 
     #[test]

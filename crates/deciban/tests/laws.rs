@@ -2,11 +2,14 @@
 
 use deciban::data::{Batch, Schema, Tile};
 use deciban::engine::{Engine, Memory};
+use deciban::evidence::Evidence;
 use deciban::family::AnyStatistic;
 use deciban::family::gaussian::{Gaussian, GaussianStatistic, Structure};
 use deciban::file::from_bytes;
 use deciban::learn::{Classifier, Generative, GenerativeModel, Learner, Summarise};
+use deciban::numerics::{Normalise, Random, normalise};
 use deciban::pass::{ErasedPass, ErasedStatistic, Pass, pass_to_bytes};
+use deciban::posterior::Prior;
 use deciban::registry::accumulator;
 use deciban::statistic::{ColumnMoments, Moments, Retract, Statistic};
 use proptest::prelude::*;
@@ -109,6 +112,32 @@ proptest! {
                 prop_assert!(error.to_string().contains("good digits"), "{}", error);
                 prop_assert_eq!(sum, before);
             }
+        }
+    }
+
+    #[test]
+    fn posteriors_add_up_to_one(classes in 2usize..=50, size in -3i32..=307, shared in -9.0..9.0f64, spread in -9i32..=5, seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        let evidence: Vec<f64> =
+            (0..classes).map(|_| shared * 10f64.powi(size) + random.normal() * 10f64.powi(spread)).collect();
+        let prior = Prior::from_weights(&(0..classes).map(|_| random.uniform()).collect::<Vec<_>>()).unwrap();
+        let posterior = Evidence::new(classes, evidence.clone()).unwrap().posterior(&prior);
+        let mut rows = vec![(4.0, posterior.row(0))];
+        for to in [Normalise::Posterior, Normalise::LogPosterior] {
+            let mut scores = Tile::default();
+            scores.resize(1, classes);
+            scores.data_mut().copy_from_slice(&evidence);
+            normalise(&mut scores, to);
+            // Logarithms of up to ln 50 are rounded, each by itself.
+            let (ulps, p): (f64, fn(&f64) -> f64) = match to {
+                Normalise::Posterior => (4.0, |p| *p),
+                Normalise::LogPosterior => (16.0, |log_p| log_p.exp()),
+            };
+            rows.push((ulps, scores.data().iter().map(p).collect()));
+        }
+        for (ulps, p) in rows {
+            let sum: f64 = p.iter().sum();
+            prop_assert!((sum - 1.0).abs() <= ulps * f64::EPSILON, "{:e}: {:?}", sum - 1.0, p);
         }
     }
 

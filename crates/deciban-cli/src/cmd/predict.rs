@@ -100,7 +100,8 @@ impl Predict {
         if undefined > 0 {
             note!(
                 "warning: rows impossible under every class with a prior above 0: {undefined}; \
-                 their posterior is 0/0 and they have no decision"
+                 their posterior is 0/0 and they have no decision (a cell is what no class ever had, or a number so far \
+                 from all others that the square of its distance is beyond the largest double)"
             );
         }
         Ok(())

@@ -6,7 +6,7 @@
 import { shown } from './cells.js';
 import { Coding } from './coding.js';
 import { LINKS, path } from './linear.js';
-import { doubles, logSumExp } from './numbers.js';
+import { doubles, logShares } from './numbers.js';
 
 export class Additive {
   constructor({ json, arrays }, columns) {
@@ -45,8 +45,7 @@ export class Additive {
   score(cells) {
     const z = this.scores(this.parts(cells));
     if (this.outputs === 1) return LINKS.logit(z[0]).map((p, k) => p - this.logPrior[k]);
-    const total = logSumExp(z);
-    return z.map((z, k) => z - total - this.logPrior[k]);
+    return logShares(z).map((p, k) => p - this.logPrior[k]);
   }
 
   explain(cells) {

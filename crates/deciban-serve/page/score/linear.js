@@ -10,7 +10,7 @@
 // feature j says Δⱼ.
 
 import { MISSING } from './cells.js';
-import { doubles, lnNormalCdf, logSumExp, softplus } from './numbers.js';
+import { doubles, lnNormalCdf, logShares, softplus } from './numbers.js';
 
 /** ln p of the first and the second class at z. */
 export const LINKS = {
@@ -123,8 +123,7 @@ export class Linear {
   score(cells) {
     const z = this.scores(this.terms(cells));
     if (this.outputs === 1) return this.link(z[0]).map((p, k) => p - this.logPrior[k]);
-    const total = logSumExp(z);
-    return z.map((z, k) => z - total - this.logPrior[k]);
+    return logShares(z).map((p, k) => p - this.logPrior[k]);
   }
 
   explain(cells) {

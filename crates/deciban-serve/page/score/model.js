@@ -12,7 +12,7 @@ import { Gaussian } from './gaussian.js';
 import { Joint } from './joint.js';
 import { KDependence } from './k-dependence.js';
 import { Linear } from './linear.js';
-import { logSumExp } from './numbers.js';
+import { logShares, logSumExp } from './numbers.js';
 import { Parzen } from './parzen.js';
 import { Tree } from './tree.js';
 
@@ -105,8 +105,8 @@ class Generative {
     const rest = [];
     const shares = this.components.map((weights) => {
       const own = weights.map((w, k) => w + groups[start + k]);
-      const total = logSumExp(own);
-      const r = own.map((x) => (total > -Infinity ? Math.exp(x - total) : 1 / own.length));
+      const isPossible = own.some((x) => x > -Infinity);
+      const r = isPossible ? logShares(own).map(Math.exp) : own.map(() => 1 / own.length);
       rest.push(r.reduce((sum, r, k) => (r > 0 ? sum + r * (weights[k] - Math.log(r)) : sum), 0));
       const first = start;
       start += weights.length;
@@ -130,8 +130,8 @@ class Calibrated {
 
   bounded(evidence) {
     if (this.bound === 0) return evidence;
-    const [total, rest] = [logSumExp(evidence), this.bound / evidence.length];
-    return evidence.map((e) => (total === -Infinity ? 0 : Math.log((1 - this.bound) * Math.exp(e - total) + rest)));
+    if (evidence.every((e) => e === -Infinity)) return evidence.map(() => 0);
+    return logShares(evidence).map((p) => Math.log((1 - this.bound) * Math.exp(p) + this.bound / evidence.length));
   }
 
   share(row) {

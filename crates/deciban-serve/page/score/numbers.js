@@ -16,6 +16,18 @@ export function logSumExp(x) {
   return most + Math.log(sum);
 }
 
+/**
+ * The logarithms of the shares of weights, from those of the weights. The maximum is taken out first: x − ln Σ exp would
+ * lose the logarithm of the sum where x is large, and three weights of e^1e17 would have the share 1 each. Where all
+ * weights are 0 their shares are 0/0, and NaN.
+ */
+export function logShares(x) {
+  const most = x.reduce((a, b) => Math.max(a, b), -Infinity);
+  const relative = x.map((term) => term - most);
+  const total = Math.log(relative.reduce((sum, term) => sum + Math.exp(term), 0));
+  return relative.map((term) => term - total);
+}
+
 /** ln(1 + eᶻ), without overflow. */
 export function softplus(z) {
   return Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));

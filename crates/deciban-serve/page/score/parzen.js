@@ -5,7 +5,7 @@
 // Missing cells are integrated out: the kernel of the others is the normal one of their rows and columns of R_γ. With rᵢ
 // the share of row i in p(x | c) and δᵢ = D⁻¹(x − xᵢ), column j says −½ Σᵢ rᵢ δᵢⱼ (R_γ⁻¹δᵢ)ⱼ/h²aᵢ².
 
-import { doubles, logSumExp } from './numbers.js';
+import { doubles, logShares, logSumExp } from './numbers.js';
 
 /** Shares of rows that are too small to matter in an explanation. */
 const LEAST_SHARE = 1e-22;
@@ -114,11 +114,11 @@ export class Parzen {
       const { frame, z, logs } = this.compare(x);
       const d = frame.columns.length;
       rest = logs.map((logs, c) => {
-        const total = logSumExp(logs);
-        let left = total - this.logTotals[c] + frame.factor;
-        logs.forEach((log, i) => {
-          const share = Math.exp(log - total);
-          if (share < LEAST_SHARE) return;
+        let left = logSumExp(logs) - this.logTotals[c] + frame.factor;
+        // The shares of an impossible row are 0/0, and NaN.
+        logShares(logs).forEach((log, i) => {
+          const share = Math.exp(log);
+          if (!(share >= LEAST_SHARE)) return;
           const squares = this.shares(frame.lower, z.map((z, a) => z - frame.points[c][i * d + a]));
           squares.forEach((square, a) => {
             const line = -0.5 * (this.bandwidth * this.spreads[c][i]) ** -2 * share * square;

@@ -234,12 +234,13 @@ fn llrs(evidence: &[f64], prior: &Prior, out: &mut Vec<f64>) {
             true => ((0..joint.len()).filter(|j| *j != k).map(|j| scaled(j, second)).sum(), second),
             false => (before[0] + after[k + 1][0], joint[best]),
         };
-        let rest = match top == f64::NEG_INFINITY {
-            true => top,
-            false => top + f64::ln(sum) - f64::ln(before[1] + after[k + 1][1]),
-        };
-        // Both impossible: the row says nothing about this class.
-        out.push(if evidence[k] == rest { 0.0 } else { evidence[k] - rest });
+        out.push(match (evidence[k] == f64::NEG_INFINITY, top == f64::NEG_INFINITY) {
+            // Where both are impossible, the row has no evidence about this class.
+            (true, true) => 0.0,
+            (false, true) => f64::INFINITY,
+            // The difference first: beside a large number the logarithms would be lost.
+            (_, false) => (evidence[k] - top) - (f64::ln(sum) - f64::ln(before[1] + after[k + 1][1])),
+        });
         before = [before[0] + scaled(k, joint[best]), before[1] + p[k]];
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::error::Result;
 use crate::evidence::Evidence;
-use crate::numerics::log_sum_exp;
+use crate::numerics::log_shares;
 
 /// The bounds that are tried.
 pub const BOUNDS: [f64; 5] = [0.0, 1e-8, 1e-5, 1e-3, 1e-2];
@@ -28,12 +28,13 @@ pub fn bound(row: &mut [f64], epsilon: f64) {
     if epsilon <= 0.0 {
         return;
     }
-    let (total, rest) = (log_sum_exp(row), epsilon / row.len() as f64);
-    if total == f64::NEG_INFINITY {
+    if row.iter().all(|e| *e == f64::NEG_INFINITY) {
         row.fill(0.0);
         return;
     }
-    row.iter_mut().for_each(|e| *e = ((1.0 - epsilon) * (*e - total).exp() + rest).ln());
+    let rest = epsilon / row.len() as f64;
+    log_shares(row);
+    row.iter_mut().for_each(|e| *e = ((1.0 - epsilon) * e.exp() + rest).ln());
 }
 
 /// The evidence of all rows, bounded.

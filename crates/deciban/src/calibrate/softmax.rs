@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::numerics::minimise::{Curvature, Limits, Objective, Point, Solution, newton};
-use crate::numerics::{Matrix, log_sum_exp};
+use crate::numerics::{Matrix, log_shares};
 
 /// Rows observed at once; their sums are added in order.
 const CHUNK: usize = 2048;
@@ -102,13 +102,13 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Softmax<'_, F> {
             (0..classes).for_each(|k| z[k] = if possible(k) { score(k) } else { f64::NEG_INFINITY });
             sums.separated &= (0..classes).all(|k| k == truth || z[truth] > z[k]);
             (0..classes).for_each(|k| z[k] += self.log_prior[k]);
-            let total = log_sum_exp(&z);
+            log_shares(&mut z);
             let rest = (1.0 - self.share[truth]) / (classes - 1).max(1) as f64;
             mean.fill(0.0);
             for k in (0..classes).filter(|&k| possible(k)) {
                 let f = &phi[k * width..][..width];
-                let (p, q) = ((z[k] - total).exp(), if k == truth { self.share[truth] } else { rest });
-                sums.value += w * q * (total - z[k]);
+                let (p, q) = (z[k].exp(), if k == truth { self.share[truth] } else { rest });
+                sums.value -= w * q * z[k];
                 for j in 0..width {
                     mean[j] += p * f[j];
                     sums.gradient[j] += w * (p - q) * f[j];

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::trials::{Trials, check_llrs, check_weights};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
-use crate::numerics::{lanes, log_sum_exp, vectorised};
+use crate::numerics::{lanes, vectorised};
 
 /// Cllr in bits of LLRs as they come: as [`Trials::cllr`], in one pass and without sorting.
 ///
@@ -183,8 +183,11 @@ impl Cllr {
 
 /// −ln p(class | row) under a flat prior, in nats.
 pub(crate) fn flat_loss(evidence: &[f64], class: usize) -> f64 {
-    let total = log_sum_exp(evidence);
-    if total == f64::NEG_INFINITY { (evidence.len() as f64).ln() } else { total - evidence[class] }
+    let most = evidence.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match most == f64::NEG_INFINITY {
+        true => (evidence.len() as f64).ln(),
+        false => evidence.iter().map(|e| (e - most).exp()).sum::<f64>().ln() + (most - evidence[class]),
+    }
 }
 
 #[cfg(test)]

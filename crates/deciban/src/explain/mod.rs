@@ -41,7 +41,7 @@ use crate::data::{Batch, Cells, Column, Kind, MISSING, Rows, Tile};
 use crate::error::Result;
 pub use crate::evidence::Entry;
 pub(crate) use crate::evidence::{AVERAGE, COMPONENTS, CONSTANT};
-use crate::numerics::log_sum_exp;
+use crate::numerics::{log_shares, log_sum_exp};
 use crate::posterior::Prior;
 
 /// In which order columns that are modelled jointly become known.
@@ -138,12 +138,16 @@ pub(crate) fn word_line(columns: &[Column], text: usize, word: &str) -> String {
 /// wⱼ, from the log-weights of classes before and after; where the row rules all of them out, the shares
 /// from before.
 fn mixture_weights(before: &[f64], after: &[f64]) -> Vec<f64> {
-    let (all_before, all_after) = (log_sum_exp(before), log_sum_exp(after));
-    if !all_after.is_finite() {
-        return before.iter().map(|s| (s - all_before).exp()).collect();
+    let shares = |of: &[f64]| {
+        let mut shares = of.to_vec();
+        log_shares(&mut shares);
+        shares
+    };
+    let (before, after) = (shares(before), shares(after));
+    if after.iter().any(|t| t.is_nan()) {
+        return before.iter().map(|s| s.exp()).collect();
     }
-    let pairs = before.iter().zip(after);
-    let means: Vec<f64> = pairs.map(|(s, t)| logarithmic_mean(s - all_before, t - all_after)).collect();
+    let means: Vec<f64> = before.iter().zip(&after).map(|(s, t)| logarithmic_mean(*s, *t)).collect();
     let total: f64 = means.iter().sum();
     means.iter().map(|mean| mean / total).collect()
 }

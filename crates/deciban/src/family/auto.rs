@@ -28,7 +28,7 @@ use crate::data::{Batch, Cells, Column, Rows, Tile, Value};
 use crate::error::{Error, Result};
 use crate::evidence::Entry;
 use crate::file::{Archive, Stored};
-use crate::numerics::{Random, log_sum_exp};
+use crate::numerics::{Random, log_shares};
 use crate::statistic::{Quantiles, Retract, Statistic};
 
 /// The most parts by which families are judged: folds are joined into so many.
@@ -272,12 +272,12 @@ fn class_likelihood(density: &AnyDensity, weights: &[f64], held: &[AutoStatistic
     let mut sum = 0.0;
     for (i, (_, at)) in values.iter().enumerate() {
         (0..joint.len()).for_each(|c| joint[c] = out.column(c)[i] + log_prior[c]);
-        let total = log_sum_exp(&joint);
+        if at.iter().zip(&joint).any(|(w, joint)| *w > 0.0 && *joint == f64::NEG_INFINITY) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        log_shares(&mut joint);
         for (c, w) in at.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            if joint[c] == f64::NEG_INFINITY {
-                return Ok(f64::NEG_INFINITY);
-            }
-            sum += w * (joint[c] - total);
+            sum += w * joint[c];
         }
     }
     Ok(sum)
@@ -365,6 +365,7 @@ impl Family for Auto {
 mod tests {
     use super::*;
     use crate::file::{from_bytes, to_bytes};
+    use crate::numerics::log_sum_exp;
 
     const CLASSES: usize = 2;
 

@@ -26,7 +26,7 @@ use crate::explain::{AVERAGE, Entry, Explanation, base, slopes};
 use crate::family::AnyStatistic;
 use crate::family::gaussian::{Gaussian, GaussianStatistic, LinearForm};
 use crate::file::{Archive, Stored};
-use crate::numerics::{Matrix, cholesky, dot, eigen, log_sum_exp, solve_lower, tile_product};
+use crate::numerics::{Matrix, cholesky, dot, eigen, log_shares, solve_lower, tile_product};
 use crate::posterior::Prior;
 use crate::statistic::{Moments, Statistic};
 
@@ -220,8 +220,7 @@ impl Discriminative for LeastSquaresModel {
             for (k, o) in row.iter_mut().enumerate() {
                 *o = self.log_share(p[k] + scores.column(k)[i]);
             }
-            let total = log_sum_exp(row);
-            row.iter_mut().for_each(|o| *o -= total);
+            log_shares(row);
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub use linear::{
 pub use random::{Random, hash};
 pub(crate) use row_major::RowMajor;
 pub use softmax::{Normalise, label_of_largest, normalise};
-pub use special::{ln_gamma, ln_normal_cdf, log_sum_exp, normal_cdf, normal_quantile, softplus};
+pub use special::{ln_gamma, ln_normal_cdf, log_shares, log_sum_exp, normal_cdf, normal_quantile, softplus};
 pub use tile::Tile;
 pub(crate) use whitened::Whitening;
 

@@ -1,4 +1,5 @@
-//! Posteriors from joint log-probabilities, p_c = exp(s_c − ln Σ_k exp s_k), of many rows at a time.
+//! Posteriors from joint log-probabilities, p_c = exp((s_c − m) − ln Σ_k exp(s_k − m)), m = max s, of many rows at a
+//! time. The maximum is subtracted first: m + ln Σ would lose the logarithm of the sum where |m| is large.
 //!
 //! The rows of a tile run side by side in the lanes of the vector unit, with one exponential a class, or one a row
 //! where there are two classes. Where all classes are impossible the posterior is 0/0, and NaN.
@@ -93,8 +94,8 @@ fn strip(scores: &mut [f64], rows: usize, start: usize, most: &mut [f64], sum: &
         Normalise::Posterior => sum.iter_mut().for_each(|sum| *sum = sum.recip()),
         // A sum is at least 1, or NaN.
         Normalise::LogPosterior => {
-            for (sum, most) in sum.iter_mut().zip(&*most) {
-                *sum = if *sum >= 1.0 { most + lanes::ln(*sum) } else { f64::NAN };
+            for sum in sum.iter_mut() {
+                *sum = if *sum >= 1.0 { lanes::ln(*sum) } else { f64::NAN };
             }
         }
     }
@@ -102,7 +103,10 @@ fn strip(scores: &mut [f64], rows: usize, start: usize, most: &mut [f64], sum: &
         let column = &mut column[start..start + length];
         match to {
             Normalise::Posterior => column.iter_mut().zip(&*sum).for_each(|(p, share)| *p *= share),
-            Normalise::LogPosterior => column.iter_mut().zip(&*sum).for_each(|(s, total)| *s -= total),
+            Normalise::LogPosterior => {
+                let totals = most.iter().zip(&*sum);
+                column.iter_mut().zip(totals).for_each(|(s, (most, total))| *s = (*s - most) - total);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! log_sum_exp(x) = m + ln Σ exp(xᵢ − m),  m = max xᵢ
+//! log_shares(x)ᵢ = (xᵢ − m) − ln Σ exp(xⱼ − m)
 //! Φ(x)  = ½ erfc(−x/√2)
 //! ln Φ(x) = −½x² − ln(−x√2π) + ln(1 − 1/x² + 3/x⁴ − 15/x⁶ + …)      as x → −∞
 //! Φ⁻¹(p): three rational functions (Wichura 1988, Algorithm AS 241)
@@ -17,6 +18,23 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
         return if x.iter().any(|x| x.is_nan()) { f64::NAN } else { max };
     }
     max + x.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
+}
+
+/// Turns the logarithms of weights into those of their shares, which add up to 1 however large the numbers are.
+///
+/// The maximum is subtracted first: xᵢ − [`log_sum_exp`] loses the logarithm of the sum where the maximum is large, and
+/// three weights of e^1e17 would have the share 1 each. Weights of which all are 0, or one is ∞, have no shares: NaN.
+///
+/// ```
+/// let mut x = [1e17, 1e17];
+/// deciban::numerics::log_shares(&mut x);
+/// assert_eq!(x, [-std::f64::consts::LN_2; 2]);
+/// ```
+pub fn log_shares(x: &mut [f64]) {
+    let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    x.iter_mut().for_each(|x| *x -= max);
+    let total = x.iter().map(|x| x.exp()).sum::<f64>().ln();
+    x.iter_mut().for_each(|x| *x -= total);
 }
 
 /// ln(1 + eᶻ), without overflow.
@@ -181,6 +199,22 @@ mod tests {
         assert_eq!(log_sum_exp(&[-infinity, infinity, 0.0]), infinity);
         assert!(log_sum_exp(&[0.0, f64::NAN]).is_nan());
         assert!(log_sum_exp(&[infinity, f64::NAN]).is_nan());
+    }
+
+    #[test]
+    fn log_shares_of_the_extremes() {
+        let infinity = f64::INFINITY;
+        let shares = |mut x: [f64; 3]| {
+            log_shares(&mut x);
+            x
+        };
+        let third = -(3f64.ln());
+        assert_eq!(shares([-1e300; 3]), [third; 3]);
+        assert_eq!(shares([f64::MAX, f64::MIN, f64::MIN]), [0.0, -infinity, -infinity]);
+        assert_eq!(shares([-infinity, 2.5, -infinity]), [-infinity, 0.0, -infinity]);
+        for x in [[-infinity; 3], [0.0, infinity, 0.0], [0.0, f64::NAN, 1.0]] {
+            assert!(shares(x).iter().all(|x| x.is_nan()), "{x:?}");
+        }
     }
 
     #[test]

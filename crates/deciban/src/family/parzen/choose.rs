@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::kernel::{Points, Rough};
 use super::{Frame, KeptRows, spread};
 use crate::family::a1de::information;
-use crate::numerics::{Matrix, log_sum_exp};
+use crate::numerics::{Matrix, log_shares};
 
 /// γ: how much of the correlations is dropped; 1 is a product of kernels of single columns.
 const SHRINKAGES: [f64; 5] = [1.0, 0.5, 0.1, 0.02, 0.0];
@@ -165,7 +165,8 @@ fn losses(classes: &[&KeptRows], frame: &Frame, spreads: &[Vec<f64>], rows: &Lef
             let whole = (points[c].weight / (points[c].weight - less)).ln();
             for scores in scores.chunks_exact_mut(points.len()) {
                 scores[c] += whole;
-                all.push(log_sum_exp(scores) - scores[c]);
+                log_shares(scores);
+                all.push(-scores[c]);
             }
         }
         all

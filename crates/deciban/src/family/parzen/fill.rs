@@ -3,7 +3,6 @@
 //! xᵢ_u + D_u R_uo R_oo⁻¹ D_o⁻¹ (x_o − xᵢ_o) and the covariance h² aᵢ² D_u (R_uu − R_uo R_oo⁻¹ R_ou) D_u.
 
 use super::ParzenDensity;
-use super::kernel::log_sum;
 use crate::data::{Tile, Value};
 use crate::family::{Filled, Filling, Guess};
 use crate::numerics::{Matrix, cholesky, solve_lower};
@@ -79,9 +78,7 @@ impl<'a> Conditional<'a> {
             solve_lower(&part.lower, false, &mut v);
             let z = part.whitened(std::iter::once(row));
             let squares = points[class].minus_half_squares(&z);
-            let (scale, logs) = (h.powi(-2), &points[class].log_weights);
-            let total = log_sum(squares.column(0), logs, scale);
-            shares = squares.column(0).iter().zip(logs).map(|(s, w)| (s * scale + w - total).exp()).collect();
+            shares = points[class].shares(squares.column(0), h.powi(-2));
             for (i, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
                 debug_assert!(share.is_finite());
                 let away: Vec<f64> = z.column(0).iter().zip(points[class].point(i)).map(|(q, p)| q - p).collect();

@@ -1,6 +1,6 @@
 //! Sums of kernels around points: ln Σⱼ wⱼ aⱼ^(−d) exp(−|q − zⱼ|²/2h²aⱼ²), for many q of d numbers at once.
 
-use crate::numerics::{Matrix, dot, lanes, product, vectorised};
+use crate::numerics::{Matrix, dot, lanes, log_shares, product, vectorised};
 
 /// Points of one product: a block of products stays in the second-level cache.
 const BLOCK: usize = 256;
@@ -63,12 +63,21 @@ impl Points {
         }
     }
 
+    /// The share of each point in this sum; 0/0 and NaN where the sum is 0.
+    pub fn shares(&self, s: &[f64], scale: f64) -> Vec<f64> {
+        let mut shares: Vec<f64> = s.iter().zip(&self.log_weights).map(|(s, w)| s * scale + w).collect();
+        log_shares(&mut shares);
+        shares.iter_mut().for_each(|share| *share = share.exp());
+        shares
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.halves.len()
     }
 
-    /// −½|q − z|²/a² of each point z and each column q: point after point in each column.
+    /// −½|q − z|²/a² of each point z and each column q: point after point in each column; −∞ where |q|² is beyond the
+    /// largest double.
     pub fn minus_half_squares(&self, q: &Matrix) -> Matrix {
         let own = halves(q);
         let mut all = Matrix::zeros(self.len(), q.columns());
@@ -78,6 +87,11 @@ impl Points {
             let end = start + block.columns();
             for (i, half) in own.iter().enumerate() {
                 let cells = &mut all.data_mut()[i * self.halves.len()..][start..end];
+                if !half.is_finite() {
+                    // Below, ∞ − ∞ would be NaN.
+                    cells.fill(f64::NEG_INFINITY);
+                    continue;
+                }
                 let pairs = products.column(i).iter().zip(&self.halves[start..end]).zip(&self.precisions[start..end]);
                 // Rounding must not make a square negative.
                 cells.iter_mut().zip(pairs).for_each(|(cell, ((p, z), precision))| {
@@ -91,7 +105,8 @@ impl Points {
 }
 
 /// Kernels that are smaller than the largest by this factor, as a logarithm, are left out where eight of them stand
-/// together: a million of them change no sum of doubles.
+/// together: a million of them change no sum of doubles. (Far from all points the largest is so large a number that it
+/// does not change when this is added: the largest itself is never left out.)
 const NEGLIGIBLE: f64 = -50.0;
 
 /// ln Σⱼ exp((sⱼ − most)·scale) of points that weigh the same, where `most` is the largest s; −∞ of none.
@@ -111,7 +126,7 @@ fn log_sum_of_equal_in_lanes(s: &[f64], most: f64, scale: f64) -> f64 {
     for s in s {
         let mut any = false;
         for k in 0..LANES {
-            any |= s[k] > near;
+            any |= s[k] >= near;
         }
         if any {
             for k in 0..LANES {
@@ -166,7 +181,7 @@ fn log_sum_in_lanes(s: &[f64], l: &[f64], scale: f64) -> f64 {
         let (mut x, mut any) = ([0.0; LANES], false);
         for k in 0..LANES {
             x[k] = s[k] * scale + l[k];
-            any |= x[k] > near;
+            any |= x[k] >= near;
         }
         if any {
             for k in 0..LANES {

@@ -181,14 +181,11 @@ impl Density for ParzenDensity {
             for (class, points) in points.iter().enumerate() {
                 let squares = points.minus_half_squares(z);
                 for (q, &i) in places.iter().enumerate() {
-                    let logs = squares.column(q).iter().zip(&points.log_weights).map(|(s, w)| s * scale + w);
                     let total = log_sum(squares.column(q), &points.log_weights, scale);
                     let mut rest = total - points.weight.ln() + factor;
-                    for (p, log) in logs.enumerate() {
-                        let share = (log - total).exp();
-                        if share < LEAST_SHARE {
-                            continue;
-                        }
+                    let shares = points.shares(squares.column(q), scale);
+                    // The shares of an impossible row are 0/0, and NaN.
+                    for (p, share) in shares.into_iter().enumerate().filter(|(_, share)| *share >= LEAST_SHARE) {
                         let (zq, zp) = (z.column(q), points.point(p));
                         let delta: Vec<f64> = zq.iter().zip(zp).map(|(q, p)| q - p).collect();
                         for (square, &j) in frame.shares(&delta).into_iter().zip(known) {

@@ -17,7 +17,7 @@ use crate::learn::discriminative::Discriminative;
 use crate::learn::logistic::Link;
 use crate::learn::logistic::derivatives::outputs;
 use crate::learn::{About, Classifier};
-use crate::numerics::log_sum_exp;
+use crate::numerics::log_shares;
 
 /// How the fit went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,8 +207,8 @@ impl Discriminative for AdditiveModel {
                     row.copy_from_slice(&Link::Logit.log_probabilities(*z));
                     continue;
                 }
-                let total = log_sum_exp(z);
-                row.iter_mut().zip(z).for_each(|(o, z)| *o = z - total);
+                row.copy_from_slice(z);
+                log_shares(row);
             }
         })
     }

@@ -15,7 +15,7 @@ use crate::learn::About;
 use crate::learn::additive::coding::Coding;
 use crate::learn::additive::reader::Reader;
 use crate::learn::discriminative::Discriminative;
-use crate::numerics::{lanes, log_sum_exp};
+use crate::numerics::{lanes, log_shares};
 
 /// How the fit went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,10 +175,7 @@ impl Discriminative for KDependenceModel {
             let own = &mut out[(row - first) * classes..(row - first + 1) * classes];
             own.iter_mut().zip(says).for_each(|(z, says)| *z += says);
         })?;
-        for row in out.chunks_exact_mut(classes) {
-            let total = log_sum_exp(row);
-            row.iter_mut().for_each(|z| *z -= total);
-        }
+        out.chunks_exact_mut(classes).for_each(log_shares);
         Ok(())
     }
 

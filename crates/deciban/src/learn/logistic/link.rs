@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::numerics::{dot, lanes, least, ln_normal_cdf, log_sum_exp, softplus, vectorised};
+use crate::numerics::{dot, lanes, least, ln_normal_cdf, log_shares, softplus, vectorised};
 
 /// How a score becomes a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,8 +75,8 @@ impl Link {
             *z = self.loss(*z, label == 1).1;
             return;
         }
-        let total = log_sum_exp(z);
-        z.iter_mut().for_each(|z| *z = (*z - total).exp());
+        log_shares(z);
+        z.iter_mut().for_each(|z| *z = z.exp());
         z[label as usize] -= 1.0;
     }
 

@@ -19,7 +19,7 @@ use crate::file::{Archive, Stored};
 use crate::learn::discriminative::Discriminative;
 use crate::learn::{About, Classifier};
 use crate::numerics::minimise::Solution;
-use crate::numerics::{chi_squared_tail, log_sum_exp, normal_cdf, normal_quantile};
+use crate::numerics::{chi_squared_tail, log_shares, normal_cdf, normal_quantile};
 
 /// How the fit went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -276,8 +276,7 @@ impl Discriminative for LogisticModel {
                 continue;
             }
             row.iter_mut().enumerate().for_each(|(k, o)| *o = z.column(k)[i]);
-            let total = log_sum_exp(row);
-            row.iter_mut().for_each(|o| *o -= total);
+            log_shares(row);
         }
         Ok(())
     }
