@@ -355,6 +355,53 @@ fn a_failed_fit_leaves_the_old_model_alone() {
     assert!(folder.read("wine.deciban") == before);
 }
 
+/// Rows of three classes with a number for each of the columns x and y.
+fn rows_of_three(cells: impl Fn(usize, &mut Random) -> [f64; 2]) -> String {
+    let mut random = Random::new(5);
+    let row = |i: usize| {
+        let [x, y] = cells(i % 3, &mut random);
+        format!("{x:e},{y:e},{}\n", ["a", "b", "c"][i % 3])
+    };
+    format!("x,y,t\n{}", (0..60).map(row).collect::<String>())
+}
+
+#[test]
+fn a_column_that_is_constant_in_a_class_has_the_least_variance_there() {
+    let folder = Folder::new();
+    let cells =
+        |k: usize, random: &mut Random| [if k == 0 { 3.0 } else { random.normal() }, random.normal() + k as f64];
+    folder.write("rows.csv", rows_of_three(cells));
+    folder.write("varied.csv", rows_of_three(|k, random| [random.normal(), random.normal() + k as f64]));
+    let (code, _, told) = folder.run(&["fit", "rows.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"]);
+    assert_eq!(code, 0, "{told}");
+    let warning = "warning: always the same in a class: `x` in `a`; there a variance of 1e-9 of the column's is taken";
+    assert!(told.contains(warning) && told.contains("give --ignore x"), "{told}");
+    // By hand: a billionth of the variance of all rows.
+    let x: Vec<f64> = texts_of(&folder, "rows.csv").iter().map(|row| row[0]).collect();
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64;
+    let model = folder.json(&["inspect", "m.deciban", "--json"]);
+    let found = model["classes"][0]["covariance"][0][0].as_f64().unwrap();
+    close(found / (1e-9 * variance), 1.0, 1e-9);
+    // A row with this value is of class a, and any other is not.
+    folder.write("new.csv", "x,y\n3,1\n2.9,1\n");
+    let p = folder.table(&["predict", "m.deciban", "new.csv"]).numbers("p(a)");
+    assert!(p[0] > 0.99 && p[1] < 1e-9, "{p:?}");
+    // A fit from statistics warns alike; and where the column varies, there is no warning.
+    folder.ok(&["stats", "rows.csv", "-t", "t", "--model", "naive-bayes", "-o", "rows.stats"]);
+    let (_, _, told) = folder.run(&["fit", "rows.stats", "--model", "naive-bayes", "-o", "again.deciban"]);
+    assert!(told.contains(warning), "{told}");
+    let (_, _, told) = folder.run(&["fit", "varied.csv", "-t", "t", "--model", "naive-bayes", "-o", "m.deciban"]);
+    assert!(!told.contains("always the same"), "{told}");
+}
+
+/// The numbers of a table without its last column.
+fn texts_of(folder: &Folder, name: &str) -> Vec<Vec<f64>> {
+    let text = String::from_utf8(folder.read(name)).unwrap();
+    let row = |line: &str| line.split(',').filter_map(|cell| cell.parse().ok()).collect();
+    text.lines().skip(1).map(row).collect()
+}
+
 #[test]
 fn a_missing_cell_costs_a_diagonal_model_that_cell_only() {
     let folder = Folder::new();

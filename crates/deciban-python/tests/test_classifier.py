@@ -393,6 +393,16 @@ def test_posteriors_add_up_to_one_however_large_the_evidence_is():
         assert np.all(np.abs(p.sum(axis=1) - 1) <= 4 * np.finfo(float).eps), model
 
 
+def test_a_column_that_is_constant_in_a_class_has_the_least_variance_there():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 2))
+    y = np.tile(["a", "b", "c"], 20)
+    X[y == "a", 0] = 3.0
+    with pytest.warns(UserWarning, match="always the same in a class"):
+        model = Classifier("naive-bayes").fit(X, y)
+    assert list(model.predict([[3.0, 0.0]])) == ["a"]
+
+
 def test_the_names_of_the_package():
     names = {"Classifier", "Comparison", "NotFittedError", "Statistics", "compare", "__version__"}
     assert set(deciban.__all__) == names | {"decide", "evaluate", "plot", "sklearn", "transform"}

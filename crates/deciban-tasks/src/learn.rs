@@ -235,8 +235,10 @@ pub fn learn_from_statistics(request: &Learning, statistics: Statistics) -> Resu
         ))],
         false => Vec::new(),
     };
-    let kind = kind.to_string();
-    Ok(Learned { model, kind, statistics: Some((statistics, Vec::new())), comparison: None, crossed: None, remarks })
+    let (statistics, kind) = (Some((statistics, Vec::new())), kind.to_string());
+    let mut learned = Learned { model, kind, statistics, comparison: None, crossed: None, remarks };
+    learned.warn();
+    Ok(learned)
 }
 
 /// Summarises rows for models of this kind, by options that shape statistics alone; with remarks about the columns.

@@ -1,8 +1,10 @@
 //! Generative models in words and tables.
 
+use std::collections::BTreeMap;
+
 use deciban::Result;
 use deciban::evidence::decibans;
-use deciban::family::gaussian::{Gaussian, GaussianDensity};
+use deciban::family::gaussian::{FLOOR, Gaussian, GaussianDensity};
 use deciban::family::{AnyDensity, AnyFamily, Density, Parameters};
 use deciban::learn::{Classifier, GenerativeModel};
 use serde_json::{Value, json};
@@ -31,7 +33,7 @@ impl Describe for GenerativeModel {
     }
 
     fn warning(&self) -> Option<String> {
-        em_warning(self)
+        em_warning(self).or_else(|| floor_warning(self))
     }
 
     fn scorer(&self) -> Result<Value> {
@@ -165,6 +167,34 @@ fn em_warning(model: &GenerativeModel) -> Option<String> {
     let convergence = model.convergence().filter(|convergence| !convergence.converged)?;
     let steps = convergence.path.len().saturating_sub(1);
     Some(format!("expectation–maximisation ended after {steps} steps, before the log-likelihood stood still"))
+}
+
+/// The columns that do not vary in a class, where their variance is the least that it may be.
+fn floor_warning(model: &GenerativeModel) -> Option<String> {
+    /// More columns than these are not named.
+    const NAMED: usize = 3;
+    let schema = model.schema();
+    let mut found: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for block in model.blocks() {
+        let density = if let AnyDensity::Auto(chosen) = &block.density { chosen.chosen() } else { &block.density };
+        let AnyDensity::Gaussian(density) = density else { continue };
+        for &(class, column) in density.floored() {
+            found.entry(block.block.columns[column]).or_default().push(&schema.classes()[class]);
+        }
+    }
+    let column = |(&c, classes): (&usize, &Vec<&str>)| {
+        let classes: Vec<String> = classes.iter().map(|class| format!("`{class}`")).collect();
+        format!("`{}` in {}", schema.columns()[c].name, classes.join(", "))
+    };
+    let named: Vec<String> = found.iter().take(NAMED).map(column).collect();
+    let rest = found.len() - named.len();
+    let more = if rest > 0 { format!(" and {rest} more columns") } else { String::new() };
+    let name = &schema.columns()[*found.keys().next()?].name;
+    Some(format!(
+        "always the same in a class: {}{more}; there a variance of {FLOOR:e} of the column's is taken, so that any other \
+         value nearly rules the class out: give §ignore='{name}', or §model=naive-bayes with §family='{name}=histogram'",
+        named.join(", ")
+    ))
 }
 
 /// What the model is, its classes, and its parameters.

@@ -344,6 +344,9 @@ impl Family for Auto {
                 let fits = positive || matches!(shape, Shape::Gaussian | Shape::Histogram);
                 let density =
                     fits.then(|| self.of_shape(shape, &train.iter().collect::<Vec<_>>(), names)).and_then(Result::ok);
+                // A Gaussian of the least variance describes no class: a histogram does.
+                let density = density
+                    .filter(|density| !matches!(density, AnyDensity::Gaussian(own) if !own.floored().is_empty()));
                 *told += match density {
                     Some(density) => class_likelihood(&density, &weights, &held)?,
                     None => f64::NEG_INFINITY,

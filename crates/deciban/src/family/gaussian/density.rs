@@ -25,6 +25,7 @@ use crate::numerics::{Matrix, Random, Whitening, ln_gamma, solve_lower_tile, vec
 use crate::transform::Linear;
 
 use super::factor::Factor;
+use super::floor::Floored;
 use super::incomplete::Precisions;
 use super::prepared::Prepared;
 use super::projected::{Reference, Whitened};
@@ -69,6 +70,8 @@ pub struct GaussianDensity {
     reference: Option<Arc<Reference>>,
     /// The groups in units of it.
     projected: Whitened,
+    /// The variances that are the least they may be.
+    floored: Vec<Floored>,
 }
 
 impl GaussianDensity {
@@ -104,6 +107,7 @@ impl GaussianDensity {
             precisions: Precisions::default(),
             reference: None,
             projected: Whitened::default(),
+            floored: Vec::new(),
         };
         let columns: Vec<usize> = (0..density.means[0].len()).collect();
         let volume = density.log_volume();
@@ -147,6 +151,16 @@ impl GaussianDensity {
     /// The same densities that know the rows before the maps.
     pub(crate) fn with_reference(self, reference: Option<Arc<Reference>>) -> Self {
         GaussianDensity { reference, projected: Whitened::default(), ..self }
+    }
+
+    /// Notes which of the variances were raised to the least that they may be.
+    pub(super) fn with_floored(self, floored: Vec<Floored>) -> Self {
+        GaussianDensity { floored, ..self }
+    }
+
+    /// The classes and columns whose variance would be 0, and is the least that it may be.
+    pub fn floored(&self) -> &[Floored] {
+        &self.floored
     }
 
     pub(super) fn reference(&self) -> Option<&Reference> {
@@ -441,8 +455,10 @@ impl Density for GaussianDensity {
             Tails::Joint(tails) => Tails::Joint(tails[groups.clone()].to_vec()),
             Tails::Columns(tails) => Tails::Columns(tails[groups.clone()].to_vec()),
         };
-        let own = GaussianDensity::with_tails(self.chain.clone(), self.means[groups].to_vec(), factors, tails);
+        let own = GaussianDensity::with_tails(self.chain.clone(), self.means[groups.clone()].to_vec(), factors, tails);
+        let floored = self.floored.iter().filter(|(group, _)| groups.contains(group));
         own.with_reference(self.reference.clone())
+            .with_floored(floored.map(|(group, column)| (group - groups.start, *column)).collect())
     }
 
     fn add_log_density(&self, x: &Cells<'_>, names: &[String], out: &mut Tile) -> Result<()> {

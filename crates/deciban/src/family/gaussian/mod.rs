@@ -22,6 +22,7 @@ mod density;
 mod explain;
 mod factor;
 mod fill;
+mod floor;
 mod forms;
 mod gaps;
 mod incomplete;
@@ -41,6 +42,7 @@ mod structure;
 pub use bank::{Bank, are_kin};
 pub use conditional::Conditional;
 pub use density::{GaussianDensity, Tails};
+pub use floor::{FLOOR, Floored};
 pub use forms::{LinearForm, QuadraticForm};
 pub use leave_one_out::Downdate;
 pub use likelihood::held_out;
@@ -272,8 +274,10 @@ impl Family for Gaussian {
         if self.estimator == Estimator::Bayes {
             return bayes::fit(self.covariance, &moments, chain, names);
         }
-        let covariances = self.covariances(&moments)?;
+        let mut covariances = self.covariances(&moments)?;
+        let floored = self.raise(&mut covariances, &moments)?;
         let factors = self.factors(&covariances, &moments, names)?;
-        Ok(GaussianDensity::normal(chain, moments.means(), factors).with_reference(reference))
+        let density = GaussianDensity::normal(chain, moments.means(), factors);
+        Ok(density.with_reference(reference).with_floored(floored))
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::density::{GaussianDensity, Tails};
 use super::factor::Factor;
+use super::floor::Floored;
 use super::low_rank::LowRank;
 use super::projected::Reference;
 use crate::error::Result;
@@ -24,6 +25,9 @@ impl Stored for GaussianDensity {
         archive.put_json(&format!("{name}.shape"), &(self.chain().len(), k, d, self.factors().len(), full, tails))?;
         for (i, linear) in self.chain().iter().enumerate() {
             linear.store(archive, &format!("{name}.map{i}"))?;
+        }
+        if !self.floored().is_empty() {
+            archive.put_json(&format!("{name}.floored"), &self.floored())?;
         }
         if let Some(reference) = self.reference() {
             reference.store(archive, &format!("{name}.reference"))?;
@@ -122,7 +126,11 @@ impl Stored for GaussianDensity {
             return damaged("has tails that are not positive");
         }
         let width = chain.first().map_or(d, Linear::inputs);
-        let density = GaussianDensity::with_tails(chain, means, loaded, tails);
+        let floored: Vec<Floored> = archive.json_if_any(&format!("{name}.floored"))?.unwrap_or_default();
+        if floored.iter().any(|&(class, column)| class >= k || column >= d) {
+            return damaged("lists a variance of a class or column that it does not have");
+        }
+        let density = GaussianDensity::with_tails(chain, means, loaded, tails).with_floored(floored);
         let place = format!("{name}.reference");
         if !archive.has(&format!("{place}.mean")) {
             return Ok(density);
