@@ -403,6 +403,36 @@ fn texts_of(folder: &Folder, name: &str) -> Vec<Vec<f64>> {
 }
 
 #[test]
+fn a_model_that_is_written_can_be_read() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows_of_three(|_, random| [random.normal(), random.normal()]));
+    folder.ok(&["fit", "rows.csv", "-t", "t", "--model", "gaussian", "-o", "m.deciban"]);
+    let before = folder.read("m.deciban");
+    let too_large = |name: &str, fit: &[&str]| {
+        let error = folder.fails(&[&["fit", name, "-t", "t", "-o", "m.deciban"], fit].concat());
+        assert!(error.contains("column `x`: its numbers are too large"), "{error}");
+        assert_eq!(folder.read("m.deciban"), before);
+    };
+    folder.write("large.csv", rows_of_three(|_, random| [1e200 * random.normal(), random.normal()]));
+    too_large("large.csv", &["--model", "parzen"]);
+    // The variance within the classes is a double, and that over all rows is not.
+    let apart = |k: usize, random: &mut Random| [1e154 * (k as f64 + 1e-5 * random.normal()), random.normal()];
+    folder.write("apart.csv", rows_of_three(apart));
+    too_large("apart.csv", &["--model", "gaussian", "--lda", "1"]);
+    // With one row in each class, no fold can be judged by the others.
+    folder.write("few.csv", "x,y,t\n1,2,a\n3,5,b\n8,1,c\n");
+    folder.ok(&["fit", "few.csv", "-t", "t", "--model", "additive", "-o", "few.deciban"]);
+    folder.ok(&["predict", "few.deciban", "few.csv"]);
+    // The product of two weights overflows, and their quotient does not.
+    let rows: String =
+        (0..40).map(|i| format!("{},{},{}\n", i % 7, if i < 20 { "1e300" } else { "1e-300" }, i % 2)).collect();
+    folder.write("heavy.csv", format!("x,w,t\n{rows}"));
+    let fit = ["fit", "heavy.csv", "-t", "t", "--weight", "w", "--model", "gaussian", "--estimator", "bayes"];
+    folder.ok(&[&fit[..], &["-o", "heavy.deciban"]].concat());
+    folder.ok(&["predict", "heavy.deciban", "heavy.csv"]);
+}
+
+#[test]
 fn a_missing_cell_costs_a_diagonal_model_that_cell_only() {
     let folder = Folder::new();
     folder.write("hole.csv", "x,y,t\n1,2,a\n?,4,a\n3,1,a\n2,2,b\n1,NA,b\n6,9,b\n");

@@ -2,6 +2,7 @@
 
 use deciban::data::{Batch, Column, Deciding, Identity};
 use deciban::engine::{Engine, Memory, Run};
+use deciban::file::{MOST_HEADER, escaped, too_long};
 use deciban::learn::Summarise;
 use deciban::{Error, Result};
 use deciban_data::{Dates, Files, Mapped, Oddity, Unseen};
@@ -87,7 +88,37 @@ pub trait Input: Engine {
     }
 }
 
+/// Counts the bytes that a JSON text takes in the header of a file.
+struct HeaderSize(usize);
+
+impl std::io::Write for HeaderSize {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0 += escaped(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 impl dyn Input + '_ {
+    /// Refuses columns of which no model file can hold the names and what they look like, before hours of work go into
+    /// such a model.
+    pub fn check_fits_a_file(&self) -> Result<()> {
+        /// This number of columns fits with names of up to a kilobyte.
+        const FEW: usize = 50_000;
+        let columns = self.columns()?;
+        if columns.len() <= FEW {
+            return Ok(());
+        }
+        let mut size = HeaderSize(0);
+        let written = serde_json::to_writer(&mut size, &columns);
+        let written = written.and(serde_json::to_writer(&mut size, &self.profiles()?));
+        written.map_err(|e| Error::Schema(e.to_string()))?;
+        if size.0 > MOST_HEADER { Err(too_long(size.0)) } else { Ok(()) }
+    }
+
     /// Applies `map` to batches and hands the results to `emit` in the order of the rows.
     pub fn map_in_order<T: Send + 'static>(
         &self,

@@ -15,7 +15,7 @@ use deciban::data::Kind;
 use deciban::engine::Engine;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::Gaussian;
-use deciban::file::{Archive, Stored};
+use deciban::file::{Archive, Stored, readable};
 use deciban::learn::{Block, Classifier, Generative, Options, Seen, Statistics, Summarise};
 use deciban::model::{Candidate, Model, Recipe as Learner};
 use deciban::posterior::Prior;
@@ -234,7 +234,7 @@ impl Kept {
             archive.put_json("source.recipe", &source.recipe)?;
             source.statistics.store(&mut archive, "source")?;
         }
-        archive.to_bytes()
+        readable(archive.to_bytes()?, Kept::from_bytes)
     }
 
     /// Writes a model file, whole or not at all.

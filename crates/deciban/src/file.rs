@@ -12,13 +12,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use safetensors::tensor::{Dtype, View};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checksum::Crc64;
 use crate::error::{Error, Result};
-use crate::output;
 
 /// The version of the container's layout; newer files are refused.
 const VERSION: u64 = 2;
@@ -26,14 +26,21 @@ const VERSION: u64 = 2;
 /// The first version with a checksum.
 const WITH_CHECKSUM: u64 = 2;
 
-/// Safetensors refuses a longer header.
-const LONGEST_HEADER: u64 = 100_000_000;
-
 /// How a header with a checksum begins, behind the eight bytes of its length.
 const BEGINNING: &[u8] = br#"{"__metadata__":{"deciban":"{\"checksum\":\""#;
 
 /// Where the digits of the checksum stand.
 const DIGITS: std::ops::Range<usize> = 8 + BEGINNING.len()..8 + BEGINNING.len() + 16;
+
+/// The most bytes of a header, which holds names, levels and words: more is refused before it is read, and before it is
+/// written. This is the limit of safetensors.
+pub const MOST_HEADER: usize = 100_000_000;
+
+/// How messages about damaged files begin.
+const DAMAGED: &str = "the file is damaged: ";
+
+/// The least that an array takes in the header, besides its name.
+const LEAST_INFO: usize = r#""":{"dtype":"F64","shape":[],"data_offsets":[0,0]},"#.len();
 
 /// The checksum before it is known.
 const NO_DIGITS: &str = "0000000000000000";
@@ -55,35 +62,32 @@ pub struct Archive {
     tensors: BTreeMap<String, Tensor>,
 }
 
-/// A JSON value of an archive.
+/// A JSON value of an archive, as text: a vocabulary needs no value for each word. Few ask for the value.
 #[derive(Debug)]
-enum Json {
-    /// To be written: a vocabulary becomes text at once, without a value for each word. Few ask for the value.
-    Text(String, OnceLock<Value>),
-    /// As it was read.
-    Value(Value),
-}
+struct Json(String, OnceLock<Value>);
 
 impl Json {
+    fn new(text: String) -> Self {
+        Json(text, OnceLock::new())
+    }
+
     fn value(&self) -> &Value {
-        match self {
-            Json::Text(text, value) => value.get_or_init(|| serde_json::from_str(text).unwrap_or_default()),
-            Json::Value(value) => value,
-        }
+        self.1.get_or_init(|| serde_json::from_str(&self.0).unwrap_or_default())
     }
 }
 
-/// What stands in the container's metadata behind the checksum.
+/// The container's own metadata.
 #[derive(Deserialize)]
-struct Header {
-    kind: String,
-    json: BTreeMap<String, Value>,
+struct Metadata {
+    deciban: String,
 }
 
-/// The part of the header that every version has.
+/// Where an array stands behind the header.
 #[derive(Deserialize)]
-struct Version {
-    version: u64,
+struct Info {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: [usize; 2],
 }
 
 #[derive(Debug)]
@@ -124,7 +128,7 @@ impl Archive {
     /// What [`Self::put_json`] comes to for all types, compiled once.
     fn put_text(&mut self, name: &str, text: serde_json::Result<String>) -> Result<()> {
         let text = text.map_err(|e| self.damaged(&format!("`{name}` cannot be stored: {e}")))?;
-        self.json.insert(name.into(), Json::Text(text, OnceLock::new()));
+        self.json.insert(name.into(), Json::new(text));
         Ok(())
     }
 
@@ -137,11 +141,8 @@ impl Archive {
 
     /// The JSON value under `name`.
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        T::deserialize(self.value(name)?).map_err(|e| self.unreadable(name, e))
-    }
-
-    fn value(&self, name: &str) -> Result<&Value> {
-        self.json.get(name).map(Json::value).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))
+        let json = self.json.get(name).ok_or_else(|| self.damaged(&format!("`{name}` is not there")))?;
+        serde_json::from_str(&json.0).map_err(|e| self.unreadable(name, e))
     }
 
     fn unreadable(&self, name: &str, error: serde_json::Error) -> Error {
@@ -188,13 +189,17 @@ impl Archive {
 
     /// The error of an archive that is not as it should be.
     pub fn damaged(&self, message: &str) -> Error {
-        Error::File { path: self.path.clone(), message: format!("the file is damaged: {message}") }
+        Error::File { path: self.path.clone(), message: format!("{DAMAGED}{message}") }
     }
 
     /// The archive as safetensors.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // One entry: a hash map of several would change the order of the bytes from run to run.
         let header = self.header().map_err(|e| self.damaged(&e.to_string()))?;
+        let size = escaped(header.as_bytes()) + self.tensors.keys().map(|name| name.len() + LEAST_INFO).sum::<usize>();
+        if size > MOST_HEADER {
+            return Err(too_long(size));
+        }
         let metadata = HashMap::from([("deciban".to_string(), header)]);
         let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
         let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| self.damaged(&e.to_string()))?;
@@ -213,10 +218,7 @@ impl Archive {
             header += if i > 0 { "," } else { "" };
             header += &serde_json::to_string(name)?;
             header += ":";
-            match json {
-                Json::Text(text, _) => header += text,
-                Json::Value(value) => header += &serde_json::to_string(value)?,
-            }
+            header += &json.0;
         }
         header += "}}";
         Ok(header)
@@ -229,43 +231,59 @@ impl Archive {
 
     fn parse(bytes: &[u8], kind: &str, path: &str) -> Result<Self> {
         let refuse = |message: String| Error::File { path: path.into(), message };
-        let foreign = |e| refuse(format!("this is not a deciban file, or it is damaged ({e})"));
-        let damaged = |what: &str| refuse(format!("the file is damaged: {what}"));
+        let foreign = |e: String| refuse(format!("this is not a deciban file, or it is damaged ({e})"));
+        let damaged = |what: &str| refuse(format!("{DAMAGED}{what}"));
         // Before anything else: what is damaged is not worth a look.
         let has_checksum = match digits_of(bytes) {
             Some(digits) if digits == format!("{:016x}", checksum(bytes)).as_bytes() => true,
             Some(_) => return Err(damaged("its checksum does not match its content")),
             None => false,
         };
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(e.to_string()))?;
-        let metadata = header.metadata().as_ref().ok_or_else(|| foreign("it has no description".into()))?;
-        let header = metadata.get("deciban").ok_or_else(|| foreign("it has no `deciban`".into()))?;
-        let version: Version = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
-        if version.version > VERSION {
+        let (header, data) = split_header(bytes).map_err(&foreign)?;
+        let mut infos = entries(header).map_err(&foreign)?;
+        let metadata = infos.remove("__metadata__").ok_or_else(|| foreign("it has no description".into()))?;
+        let Metadata { deciban } = serde_json::from_str(metadata).map_err(|e| foreign(e.to_string()))?;
+        let parts = entries(&deciban).map_err(&foreign)?;
+        let part = |name: &str| parts.get(name).copied().ok_or_else(|| foreign(format!("it has no `{name}`")));
+        let version: u64 = serde_json::from_str(part("version")?).map_err(|e| foreign(e.to_string()))?;
+        if version > VERSION {
             return Err(refuse(format!(
-                "the file has format {}, this program knows up to {VERSION}: update deciban",
-                version.version
+                "the file has format {version}, this program knows up to {VERSION}: update deciban"
             )));
         }
-        if version.version >= WITH_CHECKSUM && !has_checksum {
+        if version >= WITH_CHECKSUM && !has_checksum {
             return Err(damaged("its checksum is not where it should be"));
         }
-        let Header { kind: found, json } = serde_json::from_str(header).map_err(|e| foreign(e.to_string()))?;
+        let found: String = serde_json::from_str(part("kind")?).map_err(|e| foreign(e.to_string()))?;
         if found != kind {
             return Err(refuse(format!("this is a {found} file, not a {kind} file")));
         }
-        let parsed = SafeTensors::deserialize(bytes).map_err(|e| foreign(e.to_string()))?;
+        let json = entries(part("json")?).map_err(&foreign)?;
+        let json = json.into_iter().map(|(name, text)| (name, Json::new(text.to_string()))).collect();
         let mut tensors = BTreeMap::new();
-        for (name, view) in parsed.iter() {
-            if view.dtype() != Dtype::F64 {
+        let mut used = 0;
+        for (name, info) in infos {
+            let Info { dtype, shape, data_offsets: [start, end] } =
+                serde_json::from_str(info).map_err(|e| foreign(e.to_string()))?;
+            if dtype != "F64" {
                 return Err(damaged(&format!("array `{name}` does not hold doubles")));
             }
-            // Eight bytes each: safetensors has checked the length against the shape.
-            let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
-            tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values: values.collect() });
+            let cells = shape.iter().try_fold(1usize, |cells, n| cells.checked_mul(*n));
+            let size = cells.and_then(|cells| cells.checked_mul(8));
+            let bytes = data.get(start..end).filter(|bytes| size == Some(bytes.len()));
+            let bytes = bytes.ok_or_else(|| damaged(&format!("array `{name}` is not where it should be")))?;
+            used += bytes.len();
+            let values = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+            tensors.insert(name, Tensor { shape, values });
+            // Arrays that lie over each other would take more memory than the file.
+            if used > data.len() {
+                break;
+            }
         }
-        let json = json.into_iter().map(|(name, value)| (name, Json::Value(value))).collect();
-        Ok(Archive { kind: kind.into(), path: path.into(), json, tensors })
+        match used == data.len() {
+            true => Ok(Archive { kind: kind.into(), path: path.into(), json, tensors }),
+            false => Err(damaged("its arrays do not fill it")),
+        }
     }
 
     /// Reads a file that must hold `kind`.
@@ -273,11 +291,6 @@ impl Archive {
         let path = path.as_ref();
         let bytes = bytes_of(path).map_err(|e| Error::io(path, e))?;
         Archive::parse(&bytes, kind, &path.display().to_string())
-    }
-
-    /// Writes the file whole or not at all.
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        output::write(path, &self.to_bytes()?)
     }
 
     /// What a deciban file holds: `model` or `statistics`; `None` for other files, and for pipes, which can be read
@@ -291,10 +304,11 @@ impl Archive {
         // The first bytes of a text are the length of no header: nothing more of a table is read.
         let length = Some(u64::from_le_bytes(start.as_slice().try_into().ok()?)).filter(|length| *length < size)?;
         let mut header = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, length.min(100 << 20)), &mut header).ok()?;
-        let header: Value = serde_json::from_slice(&header).ok()?;
-        let own: Value = serde_json::from_str(header.get("__metadata__")?.get("deciban")?.as_str()?).ok()?;
-        own.get("kind")?.as_str().map(str::to_string)
+        let most = length.min(MOST_HEADER as u64);
+        std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, most), &mut header).ok()?;
+        let header = entries(std::str::from_utf8(&header).ok()?).ok()?;
+        let own: Metadata = serde_json::from_str(header.get("__metadata__")?).ok()?;
+        serde_json::from_str(entries(&own.deciban).ok()?.get("kind")?).ok()
     }
 }
 
@@ -304,10 +318,89 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.by_ref().take(8).read_to_end(&mut bytes)?;
     let length = bytes.as_slice().try_into().map_or(0, u64::from_le_bytes);
-    if (1..=LONGEST_HEADER).contains(&length) {
+    if (1..=MOST_HEADER as u64).contains(&length) {
         file.read_to_end(&mut bytes)?;
     }
     Ok(bytes)
+}
+
+/// The header of a file and what lies behind it.
+fn split_header(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
+    let short = || "it ends too early".to_string();
+    let (length, rest) = bytes.split_first_chunk().ok_or_else(short)?;
+    let length = u64::from_le_bytes(*length);
+    if length > MOST_HEADER as u64 {
+        return Err(format!("its header would take {length} bytes, and {MOST_HEADER} are the most there may be"));
+    }
+    let (header, data) = rest.split_at_checked(length as usize).ok_or_else(short)?;
+    Ok((std::str::from_utf8(header).map_err(|e| e.to_string())?, data))
+}
+
+/// The entries of a JSON object, their values as they are written: what nobody asks for takes no memory. A name that
+/// stands there twice is refused.
+fn entries(text: &str) -> Result<BTreeMap<String, &str>, String> {
+    /// Takes a value from the beginning of a text.
+    fn take<'t, T: Deserialize<'t>>(rest: &mut &'t str) -> Result<T, String> {
+        let text: &'t str = rest;
+        let mut values = serde_json::Deserializer::from_str(text).into_iter();
+        let value = values.next().ok_or("its description ends too early")?.map_err(|e| e.to_string())?;
+        *rest = &text[values.byte_offset()..];
+        Ok(value)
+    }
+    fn skip<'t>(rest: &mut &'t str, sign: char) -> bool {
+        let text: &'t str = rest;
+        let after = text.trim_start().strip_prefix(sign);
+        after.inspect(|after| *rest = after).is_some()
+    }
+    let broken = || "its description is not a JSON object".to_string();
+    let (mut rest, mut found) = (text, BTreeMap::new());
+    let mut open = skip(&mut rest, '{');
+    if open && skip(&mut rest, '}') {
+        return Ok(found);
+    }
+    while open {
+        let name: String = take(&mut rest)?;
+        if !skip(&mut rest, ':') {
+            return Err(broken());
+        }
+        let before = rest;
+        take::<IgnoredAny>(&mut rest)?;
+        if found.insert(name.clone(), before[..before.len() - rest.len()].trim()).is_some() {
+            return Err(format!("`{name}` is there twice"));
+        }
+        open = skip(&mut rest, ',');
+    }
+    match skip(&mut rest, '}') && rest.trim().is_empty() {
+        true => Ok(found),
+        false => Err(broken()),
+    }
+}
+
+/// Bytes that can be read back. What cannot be read is not written: it might take the place of a file that can.
+pub fn readable<T>(bytes: Vec<u8>, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<Vec<u8>> {
+    match read(&bytes) {
+        Ok(_) => Ok(bytes),
+        Err(Error::File { message, .. }) => Err(Error::Schema(format!(
+            "nothing was written, since it could not be read again: {}; is some number very large or very small?",
+            message.strip_prefix(DAMAGED).unwrap_or(&message)
+        ))),
+        Err(other) => Err(other),
+    }
+}
+
+/// How long a text is inside of a JSON text.
+pub fn escaped(text: &[u8]) -> usize {
+    text.len() + text.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count()
+}
+
+/// What no file can hold; `size` is how long its header would be.
+pub fn too_long(size: usize) -> Error {
+    Error::Schema(format!(
+        "the names, levels and words of so many columns and what they look like take {} MB in a file, and {} MB are the \
+         most there may be: leave columns out with §ignore, or choose some with §columns",
+        size.div_ceil(1_000_000),
+        MOST_HEADER / 1_000_000
+    ))
 }
 
 /// Writes the checksum of a file's bytes into them, after they were changed on purpose; false, and nothing

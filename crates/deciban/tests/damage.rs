@@ -11,7 +11,7 @@ use crate::common::Table;
 use deciban::calibrate::{Calibrator, Method};
 use deciban::data::Batch;
 use deciban::family::gaussian::{Estimator, Gaussian, Structure};
-use deciban::file::seal;
+use deciban::file::{readable, seal};
 use deciban::learn::{Classifier, Generative, Learner, Statistics};
 use deciban::model::{CalibratedModel, Model};
 use deciban::numerics::Random;
@@ -248,6 +248,14 @@ fn exchanged_digits_never_panic() {
             }
         }
     }
+}
+
+#[test]
+fn what_could_not_be_read_again_is_refused() {
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layout1/cats.deciban")).unwrap();
+    assert_eq!(readable(bytes.clone(), Model::from_bytes).unwrap(), bytes);
+    let error = readable(bytes[..99].to_vec(), Model::from_bytes).unwrap_err().to_string();
+    assert!(error.starts_with("nothing was written, since it could not be read again: "), "{error}");
 }
 
 #[test]

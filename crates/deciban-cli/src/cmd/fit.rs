@@ -11,7 +11,7 @@ use deciban::learn::{Classifier, Effort, Options, Statistics};
 use deciban::model::Model;
 use deciban::{Error, Result};
 use deciban_tasks::{
-    Keep, Kept, Learned, Learning, PriorChoice, Source, comparison, describe, learn, learn_from_statistics,
+    Input, Keep, Kept, Learned, Learning, PriorChoice, Source, comparison, describe, learn, learn_from_statistics,
 };
 use serde_json::json;
 
@@ -133,6 +133,9 @@ impl Fit {
                     false => self.columns.open_folded(&self.data, &self.read, group)?,
                 };
                 let _progress = Progress::watch(&mut files, "learning");
+                if self.output.is_some() {
+                    (&files as &dyn Input).check_fits_a_file()?;
+                }
                 learn(&request, &mut files)?
             }
         };

@@ -27,10 +27,10 @@ impl Steps {
         Ok(Steps { pieces: pools.iter().map(|p| [p.low, p.high, p.llr]).collect() })
     }
 
-    /// Whether more evidence stays more evidence; comparisons with NaN are false.
+    /// Whether more evidence stays more evidence; comparisons with NaN are false. Infinite LLRs are for the ends alone.
     pub(super) fn rises(&self) -> bool {
         let rises = |p: &[[f64; 3]]| p[0][1] < p[1][0] && p[0][2] < p[1][2];
-        let first = self.pieces.first().is_some_and(|p| !p[2].is_nan());
+        let first = self.pieces.first().is_some_and(|p| !p[2].is_nan() && (self.pieces.len() > 1 || p[2].is_finite()));
         first && self.pieces.iter().all(|p| p[0] <= p[1]) && self.pieces.windows(2).all(rises)
     }
 

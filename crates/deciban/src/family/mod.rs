@@ -551,6 +551,11 @@ macro_rules! stored_by_name {
     };
 }
 
+/// Of a column whose sums or squares are beyond the largest double.
+fn too_large(column: &str) -> crate::Error {
+    crate::Error::Schema(format!("column `{column}`: its numbers are too large for their sums or squares: rescale it"))
+}
+
 fn different() -> crate::Error {
     crate::Error::Schema("the statistics belong to another family".into())
 }

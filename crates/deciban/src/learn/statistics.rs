@@ -9,7 +9,8 @@ use crate::data::{Column, Kind, MISSING, Schema, level_key};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Result, list};
 use crate::family::AnyStatistic;
-use crate::file::{Archive, Stored};
+use crate::file::{Archive, Stored, readable};
+use crate::output;
 use crate::statistic::{Retract, Statistic};
 
 /// What a pass over labelled rows left, with the names of columns and classes.
@@ -267,12 +268,12 @@ impl Statistics {
 
     /// Writes a statistics file, whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.archive()?.write(path)
+        output::write(path, &self.to_bytes()?)
     }
 
-    /// What a statistics file holds.
+    /// What a statistics file holds. It is read back first, so that every file can be read.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.archive()?.to_bytes()
+        readable(self.archive()?.to_bytes()?, Statistics::from_bytes)
     }
 
     fn archive(&self) -> Result<Archive> {

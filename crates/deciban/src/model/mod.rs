@@ -23,8 +23,9 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::explain::{Explanation, Order};
 use crate::family::Domain;
-use crate::file::{Archive, Stored};
+use crate::file::{Archive, Stored, readable};
 use crate::learn::{About, Classifier, Group, Learner, Named, Options, Seen, Statistics};
+use crate::output;
 
 /// The list of learners, given to the macro `$then`: what a model is, its kind in files, and the types of learner and
 /// model, which are in [`learn`](crate::learn). The name of the learner is also that of the variants of [`Model`] and
@@ -220,12 +221,12 @@ with_learners!(models);
 impl Model {
     /// Writes a model file, whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.archive()?.write(path)
+        output::write(path, &self.to_bytes()?)
     }
 
-    /// What a model file holds.
+    /// What a model file holds. It is read back first, so that every file can be read.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.archive()?.to_bytes()
+        readable(self.archive()?.to_bytes()?, Model::from_bytes)
     }
 
     /// The archive of a model file, which may hold more.

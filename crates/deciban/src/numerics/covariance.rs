@@ -124,13 +124,11 @@ fn correlation(covariance: &Matrix, sd: &[f64]) -> Matrix {
 /// less one per mean that was estimated from them.
 pub fn singular(covariance: &Matrix, mean: &[f64], freedom: f64, class: Option<&str>, names: &[String]) -> Error {
     let d = covariance.rows();
-    let constant: Vec<String> =
-        (0..d).filter(|&j| is_constant(covariance[(j, j)], mean[j])).map(|j| names[j].clone()).collect();
-    let (why, columns) = if freedom < 1.0 {
-        ("it has only one row".to_string(), names.to_vec())
-    } else if !constant.is_empty() {
-        ("these columns do not vary".to_string(), constant)
-    } else if freedom < d as f64 {
+    let variances: Vec<f64> = (0..d).map(|j| covariance[(j, j)]).collect();
+    if freedom < 1.0 || variances.iter().zip(mean).any(|(&v, &m)| is_constant(v, m)) {
+        return not_varying(&variances, mean, freedom, class, names);
+    }
+    let (why, columns) = if freedom < d as f64 {
         (format!("{} rows are too few for {d} columns", freedom + 1.0), names.to_vec())
     } else {
         let sd: Vec<f64> = (0..d).map(|j| covariance[(j, j)].sqrt()).collect();
@@ -138,6 +136,16 @@ pub fn singular(covariance: &Matrix, mean: &[f64], freedom: f64, class: Option<&
         ("these columns depend on each other".to_string(), columns)
     };
     Error::Singular { class: class.map(str::to_string), columns, why }
+}
+
+/// The error names the columns that make a diagonal covariance singular, and why.
+pub fn not_varying(variances: &[f64], mean: &[f64], freedom: f64, class: Option<&str>, names: &[String]) -> Error {
+    let constant = (0..variances.len()).filter(|&j| is_constant(variances[j], mean[j]));
+    let (why, columns) = match freedom < 1.0 {
+        true => ("it has only one row", names.to_vec()),
+        false => ("these columns do not vary", constant.map(|j| names[j].clone()).collect()),
+    };
+    Error::Singular { class: class.map(str::to_string), columns, why: why.to_string() }
 }
 
 /// The first column that is a combination of columns before it, and those columns.

@@ -265,7 +265,11 @@ impl Stored for Linear {
         let centre = archive.finite(&format!("{name}.centre"), &[inputs])?.to_vec();
         let scale = format!("{name}.scale");
         let map = if archive.has(&scale) {
-            Map::Scale(archive.finite(&scale, &[outputs])?.to_vec())
+            let scales = archive.finite(&scale, &[outputs])?;
+            if scales.iter().any(|s| *s <= 0.0) {
+                return Err(archive.damaged(&format!("`{name}` has a scale that is not above 0")));
+            }
+            Map::Scale(scales.to_vec())
         } else {
             let w = archive.finite(&format!("{name}.transposed"), &[outputs, inputs])?;
             Map::Project(Matrix::from_columns(inputs, outputs, w.to_vec()))

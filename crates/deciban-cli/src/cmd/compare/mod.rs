@@ -13,6 +13,7 @@ use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
 use crate::cmd::is_statistics;
 use crate::output::{Destination, say, tell};
 use crate::progress::Progress;
+use deciban_tasks::Input;
 use deciban_tasks::comparison::{Comparing, MEASURES, Measure, compare};
 
 pub use models::{check as check_options, split};
@@ -90,6 +91,9 @@ impl Compare {
         };
         let mut files = self.columns.open_folded(&self.data, &self.read, self.folds.column())?;
         let progress = Progress::watch(&mut files, "comparing");
+        if self.output.is_some() {
+            (&files as &dyn Input).check_fits_a_file()?;
+        }
         let mut compared = compare(&request, &mut files)?;
         drop(progress);
         tell(&compared.remarks);

@@ -19,7 +19,7 @@ use super::prepared::Prepared;
 use crate::error::Result;
 use crate::family::Names;
 use crate::numerics::Matrix;
-use crate::numerics::covariance::{Scaled, is_constant, singular};
+use crate::numerics::covariance::{Scaled, is_constant, not_varying, singular};
 use crate::statistic::{ColumnMoments, Moments, Statistic};
 use crate::transform::Linear;
 
@@ -46,8 +46,7 @@ pub(super) fn fit(
         |j: usize| columns.iter().map(|c| c.scatter()[j]).sum::<f64>() / total.weight()[j].max(f64::MIN_POSITIVE);
     let prior = Prior { mean: total.mean().to_vec(), variances: (0..d).map(pooled).collect() };
     if (0..d).any(|j| is_constant(prior.variances[j], prior.mean[j])) {
-        let matrix = Matrix::diagonal(&prior.variances);
-        return Err(singular(&matrix, &prior.mean, f64::INFINITY, None, names.columns));
+        return Err(not_varying(&prior.variances, &prior.mean, f64::INFINITY, None, names.columns));
     }
     match (structure, moments) {
         (Structure::Full | Structure::Tied, Prepared::Full(classes)) => {
@@ -73,9 +72,9 @@ impl Prior {
     }
 }
 
-/// (κ+1)/(κ·dof): what turns Ψ into the scale matrix of the predictive density.
+/// (κ+1)/(κ·dof): what turns Ψ into the scale matrix of the predictive density. The product may overflow.
 fn spread(kappa: f64, dof: f64) -> f64 {
-    (kappa + 1.0) / (kappa * dof)
+    (kappa + 1.0) / kappa / dof
 }
 
 fn full(

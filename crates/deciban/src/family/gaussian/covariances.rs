@@ -6,7 +6,7 @@ use super::prepared::{Prepared, divide};
 use super::{Estimator, Gaussian, Rank, Strength};
 use crate::error::{Error, Result};
 use crate::family::Names;
-use crate::numerics::covariance::{Scaled, is_constant, singular};
+use crate::numerics::covariance::{Scaled, is_constant, not_varying, singular};
 use crate::numerics::{Matrix, graphical_lasso};
 use crate::statistic::{ColumnMoments, Moments};
 
@@ -178,10 +178,7 @@ impl Gaussian {
             .zip(&means[c])
             .any(|(&v, &m)| is_constant(v, m))
         {
-            true => {
-                let matrix = Matrix::diagonal(variances);
-                Err(singular(&matrix, &means[c], freedom(c), owner(c), names.columns))
-            }
+            true => Err(not_varying(variances, &means[c], freedom(c), owner(c), names.columns)),
             false => Ok(Factor::Diagonal(variances.iter().map(|v| v.sqrt()).collect())),
         };
         match covariances {

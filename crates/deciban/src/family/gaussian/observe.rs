@@ -3,12 +3,11 @@
 use super::dealt_rows::DealtRows;
 use super::density::GaussianDensity;
 use super::factor::Factor;
-use super::prepared::too_large;
 use super::{Gaussian, GaussianStatistic};
 use crate::data::{Cells, Tile};
 use crate::error::{Error, Result};
 use crate::family::assignment::for_each_share;
-use crate::family::{Dealt, add_scores};
+use crate::family::{Dealt, add_scores, too_large};
 use crate::statistic::NotFinite;
 
 /// Rows of a tile: tall enough that the rank-one joins are cheap, small enough for the second-level cache.

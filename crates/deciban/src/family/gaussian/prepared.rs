@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::statistic::mixed;
 use super::{Gaussian, GaussianStatistic, Reference};
 use crate::error::{Error, Result};
-use crate::family::Names;
+use crate::family::{Names, too_large};
 use crate::statistic::{ColumnMoments, Moments, Statistic};
 use crate::transform::{Linear, Step};
 
@@ -36,7 +36,11 @@ impl Gaussian {
         let mut moments = self.prepare(classes.iter().copied())?;
         moments.check_range(&columns)?;
         if let (true, Prepared::Full(classes)) = (self.projects(), &moments) {
-            reference = Some(Arc::new(Reference::of_classes(classes)?));
+            let all = Reference::of_classes(classes)?;
+            if let Some(j) = all.first_too_large() {
+                return Err(too_large(&columns[j]));
+            }
+            reference = Some(Arc::new(all));
         }
         for step in &self.steps {
             let linear = moments.fit_step(step, &columns)?;
@@ -139,10 +143,6 @@ fn standardise(classes: &[ColumnMoments]) -> Result<Linear> {
     }
     let variances: Vec<f64> = total.scatter().iter().zip(total.weight()).map(|(s, w)| divide(*s, *w)).collect();
     Ok(Linear::standardise(total.mean(), &variances))
-}
-
-pub(super) fn too_large(column: &str) -> Error {
-    Error::Schema(format!("column `{column}`: its numbers are too large for their sums or squares: rescale it"))
 }
 
 /// s/w, and 0 where there is nothing to divide.

@@ -43,6 +43,11 @@ impl Reference {
         covariance.data_mut().iter_mut().for_each(|x| *x /= total.weight());
         Ok(Reference { mean: total.mean().to_vec(), covariance })
     }
+
+    /// The first column whose variance over all rows is beyond the largest double.
+    pub(super) fn first_too_large(&self) -> Option<usize> {
+        (0..self.mean.len()).find(|&j| !self.covariance[(j, j)].is_finite())
+    }
 }
 
 impl Stored for Reference {

@@ -13,6 +13,9 @@ use crate::file::{Archive, Stored};
 use crate::numerics::Random;
 use crate::scoring::{Texts, WordTable};
 
+/// Rows of more words or counts than this are not drawn: each of them takes eight bytes.
+const MOST_DRAWN: f64 = 1e7;
+
 /// The fitted words of all classes.
 #[derive(Clone, Debug)]
 pub struct MultinomialDensity {
@@ -299,6 +302,12 @@ impl Density for MultinomialDensity {
         }
         let cumulative = &self.cumulative()[class];
         let total = cumulative.last().copied().unwrap_or(0.0);
+        if self.lengths[class] > MOST_DRAWN {
+            let words = self.lengths[class];
+            return Err(Error::Schema(format!(
+                "rows cannot be drawn: one has about {words:e} words or counts, more than {MOST_DRAWN:e}"
+            )));
+        }
         let length = if total > 0.0 { poisson(self.lengths[class], random) } else { 0 };
         let mut tokens: Vec<usize> = (0..length)
             .map(|_| {

@@ -17,6 +17,17 @@ pub struct Frame {
     pub(super) lower: Matrix,
 }
 
+/// The first column in which the square of a distance between rows is beyond the largest double.
+pub(super) fn first_too_large(classes: &[&KeptRows]) -> Option<usize> {
+    let width = classes.first().map_or(0, |class| class.width());
+    let range = |j: usize| {
+        let cells = classes.iter().flat_map(|class| (0..class.rows()).map(|i| class.row(i)[j]));
+        let [least, most] = cells.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], x| [a.min(x), b.max(x)]);
+        most - least
+    };
+    (0..width).find(|&j| !(range(j) * range(j)).is_finite())
+}
+
 impl Frame {
     /// Of the rows of all classes; nothing is shrunken yet.
     pub(super) fn new(classes: &[&KeptRows]) -> Self {

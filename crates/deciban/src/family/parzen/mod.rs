@@ -32,7 +32,7 @@ pub use self::frame::Frame;
 pub use self::statistic::KeptRows;
 
 use self::kernel::{Points, log_sum};
-use super::{Density, Family, Filled, Filling, Names, Parameters};
+use super::{Density, Family, Filled, Filling, Names, Parameters, too_large};
 use crate::data::{Cells, Column, Tile, Value};
 use crate::error::{Error, Result};
 use crate::evidence::{Entry, NEARBY};
@@ -313,6 +313,9 @@ impl Family for Parzen {
                  §model=naive-bayes",
                 names.classes[c]
             )));
+        }
+        if let Some(j) = frame::first_too_large(classes) {
+            return Err(too_large(&names.columns[j]));
         }
         let (frame, bandwidth, spreads) = choose::choose(classes, &Frame::new(classes));
         Ok(ParzenDensity::new(bandwidth, frame, classes.iter().copied().cloned().collect(), spreads))

@@ -138,6 +138,11 @@ impl<'a> Comparison<'a> {
             self.engine.check_stop()?;
             let (weight_decay, pair_decay) = aim(decay);
             let (log_loss, error) = self.loss(weight_decay, pair_decay, start)?;
+            // No row is of a class that the models without its fold know: there is nothing to compare.
+            if !log_loss.is_finite() {
+                self.parts.iter_mut().for_each(|part| drop(part.theta.pop()));
+                return Ok(());
+            }
             start = Some(self.tried.len());
             self.tried.push(Tried { weight_decay, pair_decay, log_loss, error });
             rises = if log_loss > best - LEAST { rises + 1 } else { 0 };
