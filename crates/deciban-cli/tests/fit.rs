@@ -651,3 +651,22 @@ fn with_groups_a_fit_promises_what_new_groups_show() {
     let message = folder.fails(&["fit", "known.stats", "--group", "speaker"]);
     assert!(message.contains("--group: rows have groups, statistics have none"), "{message}");
 }
+
+/// Issue: the tokens of scikit-learn, words of at least two characters, could not be asked for.
+#[test]
+fn short_words_can_be_left_out() {
+    let folder = Folder::new();
+    folder.write("mail.tsv", "spam\tWin a £ prize !! 9\nham\tI am @ home :-) see u\n");
+    let fit = ["fit", "mail.tsv", "--no-header", "--no-quotes", "-t", "c0", "--text", "c1", "--model", "multinomial"];
+    let words = |more: &[&str]| -> Vec<String> {
+        folder.ok(&[&fit[..], &["-o", "m.deciban"], more].concat());
+        let text = folder.ok(&["inspect", "m.deciban"]);
+        let rows = text.lines().skip_while(|line| !line.starts_with("probability")).skip(1);
+        rows.filter_map(|line| line.split_whitespace().next()).map(String::from).collect()
+    };
+    assert_eq!(words(&["--min-length", "2"]), ["win", "prize", "!!", "am", "home", ":-)", "see"]);
+    assert_eq!(words(&["--min-length", "2", "--no-symbols"]), ["win", "prize", "am", "home", "see"]);
+    assert_eq!(words(&[]).len(), 13);
+    let message = folder.fails(&[&fit[..], &["--characters", "--min-length", "2"]].concat());
+    assert_eq!(message, "--min-length: it is for words: drop it, or drop --characters");
+}

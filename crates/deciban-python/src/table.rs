@@ -262,7 +262,7 @@ impl Table {
     /// How cells and texts are read: the texts that stand for missing cells, and the options of words.
     #[pyo3(signature = (
         missing=None, ngrams=None, characters=false, case=false, no_symbols=false, stop_words=None,
-        hashed_bits=None, most_words=None,
+        min_length=None, hashed_bits=None, most_words=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn read_with(
@@ -273,12 +273,14 @@ impl Table {
         case: bool,
         no_symbols: bool,
         stop_words: Option<Vec<String>>,
+        min_length: Option<usize>,
         hashed_bits: Option<u32>,
         most_words: Option<usize>,
     ) -> PyResult<()> {
         let (lowercase, symbols, stop_words) = (!case, !no_symbols, stop_words.unwrap_or_default());
-        let ngrams = ngrams.unwrap_or(Tokeniser::default().ngrams);
-        let tokeniser = Tokeniser { characters, lowercase, ngrams, symbols, stop_words, ..Tokeniser::default() };
+        let default = Tokeniser::default();
+        let (ngrams, min_length) = (ngrams.unwrap_or(default.ngrams), min_length.unwrap_or(default.min_length));
+        let tokeniser = Tokeniser { characters, lowercase, ngrams, symbols, stop_words, min_length };
         tokeniser.check().map_err(raise)?;
         let most_words = most_words.unwrap_or(Vocabulary::default().most_words);
         let vocabulary = Vocabulary { hashed_bits, most_words };

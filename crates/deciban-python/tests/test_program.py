@@ -154,6 +154,7 @@ def test_the_same_models_describe_rows(folder, name, arguments, describes):
         ({"ngrams": "1..2"}, ["--ngrams", "1..2"]),
         ({"characters": True, "ngrams": (2, 3)}, ["--characters", "--ngrams", "2..3"]),
         ({"case": True, "no_symbols": True}, ["--case", "--no-symbols"]),
+        ({"min_length": 3}, ["--min-length", "3"]),
         ({"hashed_bits": 8}, ["--hashed-bits", "8"]),
         ({"min_count": 120}, ["--min-count", "120"]),
     ],

@@ -26,6 +26,9 @@ pub struct TextArgs {
     /// Leave the words of this file out, one a line
     #[arg(long, value_name = "FILE")]
     stop_words: Option<PathBuf>,
+    /// Leave out words and symbols of fewer characters than this
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    min_length: usize,
     /// Number words by hashes of B bits: for streams that never end
     #[arg(long, value_name = "B")]
     hashed_bits: Option<u32>,
@@ -57,7 +60,7 @@ impl TextArgs {
             ngrams: self.ngrams,
             symbols: !self.no_symbols,
             stop_words,
-            ..Tokeniser::default()
+            min_length: self.min_length,
         };
         tokeniser.check()?;
         Ok(tokeniser)

@@ -148,6 +148,8 @@ class Classifier(Estimator):
         Tokens of characters instead of words; keeps upper case; leaves punctuation and symbols out.
     stop_words : list of str, optional
         Words to leave out.
+    min_length : int, optional
+        Leaves out words and symbols of fewer characters; 1 by default, which keeps all.
     hashed_bits : int, optional
         Numbers words by hashes of so many bits.
     most_words : int, optional
@@ -235,6 +237,7 @@ class Classifier(Estimator):
         case=False,
         no_symbols=False,
         stop_words=None,
+        min_length=None,
         hashed_bits=None,
         most_words=None,
     ):
@@ -291,6 +294,7 @@ class Classifier(Estimator):
         self.case = case
         self.no_symbols = no_symbols
         self.stop_words = stop_words
+        self.min_length = min_length
         self.hashed_bits = hashed_bits
         self.most_words = most_words
 

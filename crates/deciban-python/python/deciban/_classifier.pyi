@@ -93,6 +93,7 @@ class Classifier:
     case: bool
     no_symbols: bool
     stop_words: Sequence[str] | None
+    min_length: int | None
     hashed_bits: int | None
     most_words: int | None
     classes_: NDArray[Any]
@@ -158,6 +159,7 @@ class Classifier:
         case: bool = False,
         no_symbols: bool = False,
         stop_words: Sequence[str] | None = None,
+        min_length: int | None = None,
         hashed_bits: int | None = None,
         most_words: int | None = None,
     ) -> None: ...

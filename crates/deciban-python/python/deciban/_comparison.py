@@ -189,6 +189,7 @@ def compare(
     case=False,
     no_symbols=False,
     stop_words=None,
+    min_length=None,
     hashed_bits=None,
     most_words=None,
 ):
@@ -236,7 +237,7 @@ def compare(
         Whether a bar is shown; by default in notebooks and at the prompt of a terminal, not in scripts.
     number, category, flag, count, text, ignore, missing
         What columns are, as in `Classifier`.
-    ngrams, characters, case, no_symbols, stop_words, hashed_bits, most_words
+    ngrams, characters, case, no_symbols, stop_words, min_length, hashed_bits, most_words
         How texts become words, as in `Classifier`.
 
     Returns
@@ -257,7 +258,7 @@ def compare(
     reader = Classifier(
         number=number, category=category, flag=flag, count=count, text=text, ignore=ignore, missing=missing,
         ngrams=ngrams, characters=characters, case=case, no_symbols=no_symbols, stop_words=stop_words,
-        hashed_bits=hashed_bits, most_words=most_words, n_jobs=n_jobs, progress=progress,
+        min_length=min_length, hashed_bits=hashed_bits, most_words=most_words, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
     paths, folded = _paths(X), group if fold is None else fold
     if not paths:

@@ -58,6 +58,7 @@ def compare(
     case: bool = False,
     no_symbols: bool = False,
     stop_words: Sequence[str] | None = None,
+    min_length: int | None = None,
     hashed_bits: int | None = None,
     most_words: int | None = None,
 ) -> Comparison: ...

@@ -45,6 +45,7 @@ class Table:
         case: bool = False,
         no_symbols: bool = False,
         stop_words: Sequence[str] | None = None,
+        min_length: int | None = None,
         hashed_bits: int | None = None,
         most_words: int | None = None,
     ) -> None: ...

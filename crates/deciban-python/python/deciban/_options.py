@@ -12,7 +12,7 @@ from . import _labels
 COLUMNS = ("number", "category", "flag", "count", "text", "ignore")
 
 #: Keywords that say how texts become words.
-TEXTS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words")
+TEXTS = ("ngrams", "characters", "case", "no_symbols", "stop_words", "min_length", "hashed_bits", "most_words")
 
 #: Keywords that are not for the learner.
 OTHERS = ("model", "prior", "calibrate", "n_jobs", "progress", "missing", *COLUMNS)

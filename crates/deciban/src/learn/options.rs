@@ -82,7 +82,8 @@ pub(super) const PAIRS: Group = &["pairs", "pair_decay"];
 pub(super) const PARENTS: Group = &["parents"];
 pub(super) const EFFECT: Group = &["effect"];
 /// How texts become words: of the reader, not of the learner.
-pub const TEXTS: Group = &["ngrams", "characters", "case", "no_symbols", "stop_words", "hashed_bits", "most_words"];
+pub const TEXTS: Group =
+    &["ngrams", "characters", "case", "no_symbols", "stop_words", "min_length", "hashed_bits", "most_words"];
 
 /// Options that statistics depend on.
 const SHAPING: Group = &["covariance", "deskew", "gaussianise", "folds", "seed", "joint_numbers", "family", "bins"];

@@ -72,6 +72,9 @@ impl Tokeniser {
         if fewest < 1 || most < fewest || most > limit {
             return Err(Error::parameter("ngrams", format!("give numbers of {what} from 1 to {limit}, as in 1..2")));
         }
+        if self.characters && self.min_length > 1 {
+            return Err(Error::parameter("min_length", "it is for words: drop it, or drop §characters"));
+        }
         Ok(())
     }
 

@@ -364,6 +364,8 @@ mod tests {
             let error = Tokens::new(&Tokeniser { characters, ngrams, ..default() }).unwrap_err().to_string();
             assert!(error.starts_with("ngrams: give numbers of "), "{error}");
         }
+        let error = Tokens::new(&Tokeniser { characters: true, min_length: 2, ..default() }).unwrap_err().to_string();
+        assert_eq!(error, "min_length: it is for words: drop it, or drop characters");
         let read: Tokeniser = serde_json::from_str(r#"{"ngrams": [1, 2]}"#).unwrap();
         assert_eq!(read, Tokeniser { ngrams: (1, 2), ..default() });
     }
