@@ -13,6 +13,7 @@ mod fit;
 mod fuse;
 mod impute;
 mod inspect;
+mod llr;
 mod merge;
 mod models;
 mod plot;

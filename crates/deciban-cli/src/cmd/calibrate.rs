@@ -12,9 +12,10 @@ use deciban::decision::Costs;
 use deciban::evaluate::Scored;
 use deciban::learn::Classifier;
 use deciban::model::{CalibratedModel, Model};
+use deciban_data::Files;
 use serde_json::json;
 
-use crate::args::{ReadArgs, one_of, open_for_model};
+use crate::args::{LlrArgs, LlrClassArgs, ReadArgs, one_of, open_for_model};
 use crate::output::{Destination, say};
 use crate::progress::Progress;
 use deciban_tasks::PriorChoice;
@@ -28,15 +29,19 @@ use deciban_tasks::table::number;
   deciban calibrate cancer.deciban held-out.csv -o calibrated.deciban
   deciban calibrate cancer.deciban held-out.csv --method pav -o calibrated.deciban
   deciban calibrate digits.deciban held-out.csv --method temperature -o calibrated.deciban
+  deciban calibrate --llr score --target same_speaker scores.csv -o calibrated.deciban
 
 Where no rows can be held back, `deciban fit --calibrate` learns the map by cross-validation.
 The result is a model file like others: predict, evaluate and the rest use its calibrated evidence.
-Calibrated evidence is still free of any prior.")]
+Calibrated evidence is still free of any prior.
+
+With --llr no model is needed: a column holds log-likelihood ratios, from wherever they are. The
+result is a model of this column.")]
 pub struct Calibrate {
-    /// A model file
+    /// A model file; with --llr the first table
     model: PathBuf,
     /// Tables: files, globs, or - for standard input
-    #[arg(required = true, value_name = "DATA")]
+    #[arg(required_unless_present = "llr", value_name = "DATA")]
     data: Vec<String>,
     /// A line for the LLR, pool adjacent violators, one scale, or beta calibration
     #[arg(long, value_parser = one_of(&Method::ALL), default_value = "logistic")]
@@ -58,6 +63,10 @@ pub struct Calibrate {
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: usize,
     #[command(flatten)]
+    llr: LlrArgs,
+    #[command(flatten)]
+    classes: LlrClassArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -65,19 +74,9 @@ impl Calibrate {
     pub fn run(self) -> Result<()> {
         let inputs = self.data.iter().map(Path::new).chain([self.model.as_path()]);
         self.output.check(inputs.chain(self.read.labels()))?;
-        let model = match Model::load(&self.model)? {
-            Model::Calibrated(calibrated) => {
-                crate::output::note!(
-                    "note: {} is calibrated already: the new calibration replaces it",
-                    self.model.display()
-                );
-                calibrated.into_model()
-            }
-            model => model,
-        };
+        let (model, mut files) = self.open()?;
         let schema = model.schema().clone();
         let classes = schema.classes();
-        let mut files = open_for_model(&self.data, &self.read, &schema, true)?;
         files.make_rereadable()?;
         let progress = Progress::watch(&mut files, "scoring");
         let costs = Costs::zero_one(classes);
@@ -134,6 +133,30 @@ impl Calibrate {
         let [was, is, least] = [before, after, least].map(|x| number(x, 4));
         crate::output::note!("Cllr on these rows: {was} before, {is} after, {least} at best (bits)");
         Ok(())
+    }
+}
+
+impl Calibrate {
+    /// The model without any calibration, and the rows.
+    fn open(&self) -> Result<(Model, Files)> {
+        if self.llr.is_given() {
+            let tables = [&[self.model.display().to_string()], &self.data[..]].concat();
+            let (target, positive) = (self.classes.target.as_deref(), self.classes.positive.as_deref());
+            let (_, model, files) = self.llr.open_one(&tables, &self.read, target, positive)?;
+            return Ok((model, files));
+        }
+        let model = match Model::load(&self.model)? {
+            Model::Calibrated(calibrated) => {
+                crate::output::note!(
+                    "note: {} is calibrated already: the new calibration replaces it",
+                    self.model.display()
+                );
+                calibrated.into_model()
+            }
+            model => model,
+        };
+        let files = open_for_model(&self.data, &self.read, model.schema(), true)?;
+        Ok((model, files))
     }
 }
 

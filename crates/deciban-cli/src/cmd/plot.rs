@@ -8,9 +8,10 @@ use deciban::explain::Order;
 use deciban::learn::Classifier;
 use deciban::model::Model;
 use deciban::{Error, Result};
+use deciban_data::Files;
 use deciban_plot::{Figure, Scene, Theme, chart};
 
-use crate::args::{DecisionArgs, ReadArgs, open_for_model};
+use crate::args::{DecisionArgs, LlrArgs, LlrClassArgs, ReadArgs, open_for_model};
 use crate::cmd::compare::split;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
@@ -28,16 +29,18 @@ use deciban_tasks::{Terms, find_class};
   deciban plot spam.deciban test.csv --kind bayes-error --class spam > errors.svg
   deciban plot wine.deciban wine.csv --kind ledger --row 84 -o ledger.svg
   deciban plot tied.deciban logistic.deciban train.csv --kind learning-curve -o curves.svg
+  deciban plot --llr score --target same_speaker scores.csv --kind det -o det.svg
 
 Columns that a plane of two does not show are integrated out of a generative model; a logistic
 model has them at their mean. ROC, DET, Bayes error and reliability are of --class; without it of
 the second of two classes, or of each of more classes against the others. In regions, the prior and
-costs given here decide. A learning curve learns models like those given, from parts of the rows.")]
+costs given here decide. A learning curve learns models like those given, from parts of the rows.
+With --llr no model is needed: a column holds log-likelihood ratios, from wherever they are.")]
 pub struct Plot {
-    /// A model file
+    /// A model file; with --llr the first table
     model: PathBuf,
     /// Tables: files, globs, or - for standard input; before them, for a learning curve, more models
-    #[arg(required = true, value_name = "DATA")]
+    #[arg(required_unless_present = "llr", value_name = "DATA")]
     data: Vec<String>,
     /// What to draw
     #[arg(long, value_enum)]
@@ -70,6 +73,10 @@ pub struct Plot {
     /// Draw a PNG on dark paper; SVG follows the reader's scheme
     #[arg(long)]
     dark: bool,
+    #[command(flatten)]
+    llr: LlrArgs,
+    #[command(flatten)]
+    of_llr: LlrClassArgs,
     #[command(flatten)]
     decision: DecisionArgs,
     #[command(flatten)]
@@ -141,15 +148,27 @@ impl Plot {
         }
     }
 
+    /// The model and its rows, with their classes if these are needed.
+    fn open(&self, labelled: bool) -> Result<(Model, Files)> {
+        if self.llr.is_given() {
+            let tables = [&[self.model.display().to_string()], &self.data[..]].concat();
+            let (target, positive) = (self.of_llr.target.as_deref(), self.of_llr.positive.as_deref());
+            let (_, model, files) = self.llr.open_one(&tables, &self.read, target, positive)?;
+            return Ok((model, files));
+        }
+        let model = Model::load(&self.model)?;
+        let files = open_for_model(&self.data, &self.read, model.schema(), labelled)?;
+        Ok((model, files))
+    }
+
     /// What the features of one row say.
     fn ledger(&self) -> Result<Scene> {
         /// Features that are shown; the others are folded into one.
         const MOST: usize = 14;
-        let model = Model::load(&self.model)?;
+        let (model, files) = self.open(false)?;
         let prior = self.decision.application()?.to_model(&model)?.prior;
         let names = self.classes.clone().or(self.class.clone().map(|class| vec![class]));
         let between = Between::named(names.as_deref(), model.schema(), "classes")?;
-        let files = open_for_model(&self.data, &self.read, model.schema(), false)?;
         let task = Explaining { model: &model, prior, between, order: Order::Average, rows: vec![self.row] };
         let mut found = None;
         files.map_in_order(
@@ -171,6 +190,9 @@ impl Plot {
 
     /// Models like those given, learned from parts of the rows.
     fn learning_curve(&self) -> Result<Scene> {
+        if self.llr.is_given() {
+            return Err(Error::parameter("llr", "log-likelihood ratios are not learned: give model files"));
+        }
         let (more, data) = split(&self.data);
         if data.is_empty() {
             return Err(Error::Schema("give a table after the model files: rows to learn from".into()));
@@ -186,13 +208,12 @@ impl Plot {
 
     /// What the model makes of all rows.
     fn of_rows(&self) -> Result<Scene> {
-        let model = Model::load(&self.model)?;
+        let (model, mut files) = self.open(true)?;
         let schema = model.schema();
         let columns = self.chosen(schema)?;
         let class = self.class.as_deref().map(|name| find_class(schema, name, "class")).transpose()?;
         let Terms { prior, costs, .. } = self.decision.application()?.to_model(&model)?;
         let used = Use { model: &model, prior: &prior, costs: &costs };
-        let mut files = open_for_model(&self.data, &self.read, schema, true)?;
         let progress = Progress::watch(&mut files, "drawing");
         // A model without densities needs the mean of columns that are not shown.
         let kept = match (model.plain(), columns.is_empty()) {

@@ -8,6 +8,7 @@ pub mod fused;
 pub mod generative;
 pub mod k_dependence;
 pub mod least_squares;
+pub mod llr;
 pub mod logistic;
 pub mod noisy_or;
 

@@ -145,13 +145,16 @@ fn summary(gathered: &Gathered, used: &Use<'_>) -> Result<String> {
     text += "</div>\n";
     let options = describe::in_short(used.model);
     let _ = writeln!(text, "<h2>Model</h2>\n<pre>{}</pre>", escaped(&options));
-    let rows = number(used.model.learned_from(), 12);
-    let columns = used.model.schema().columns().len();
-    let _ = writeln!(
-        text,
-        "<p class=\"muted\">Learned from {rows} rows of {columns} columns to tell {}.</p>",
-        escaped(used.model.schema().target())
-    );
+    // LLRs from elsewhere are not learned.
+    if used.model.learned_from() > 0.0 {
+        let rows = number(used.model.learned_from(), 12);
+        let columns = used.model.schema().columns().len();
+        let _ = writeln!(
+            text,
+            "<p class=\"muted\">Learned from {rows} rows of {columns} columns to tell {}.</p>",
+            escaped(used.model.schema().target())
+        );
+    }
     Ok(text)
 }
 

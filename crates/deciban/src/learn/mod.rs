@@ -17,6 +17,7 @@ mod explain;
 mod generative;
 mod k_dependence;
 mod least_squares;
+mod llr;
 mod log_linear;
 mod logistic;
 mod noisy_or;
@@ -37,6 +38,7 @@ pub use expect::Expect;
 pub use generative::{FittedBlock, Generative, GenerativeModel};
 pub use k_dependence::{ChainTable, KDependence, KDependenceFit, KDependenceModel};
 pub use least_squares::{LeastSquares, LeastSquaresModel};
+pub use llr::{Llr, LlrModel};
 pub use log_linear::LogLinear;
 pub use logistic::{
     Coefficient, Descent, Differentiate, Fit, Gather, HessianProduct, Link, Logistic, LogisticModel, Scale, Solver,

@@ -49,6 +49,8 @@ macro_rules! with_learners {
             "noisy-or" NoisyOr: NoisyOrModel,
             /// Scores by least squares.
             "least-squares" LeastSquares: LeastSquaresModel,
+            /// A column of log-likelihood ratios.
+            "llr" Llr: LlrModel,
         }
     };
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use deciban::learn::Effort;
 use deciban::{Error, Result};
 
-use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, ReadArgs, one_of};
+use crate::args::{ColumnArgs, DecisionArgs, FoldArgs, LlrArgs, ReadArgs, one_of};
 use crate::cmd::is_statistics;
 use crate::output::{Destination, say, tell};
 use crate::progress::Progress;
@@ -26,13 +26,15 @@ pub use models::{check as check_options, split};
   deciban compare visits.csv --target outcome --group patient -o best.deciban
   deciban compare iris.csv --target species --models gaussian --folds leave-one-out
   deciban compare tied.deciban full.deciban test.csv
+  deciban compare --llr old --llr new --target same_speaker scores.csv
 
 Every row is scored by models that were fitted without its fold. Models are ranked by log loss, which
 is told with its standard error; the last column says how much worse than the best a model is, and how
 sure that is. A name holds the options with which `fit` makes the model.
 
 Where model files stand before the tables, nothing is learned: all of them are judged by the same rows,
-and each is tested against the best.")]
+and each is tested against the best. With --llr, columns of log-likelihood ratios are compared in the
+same way.")]
 pub struct Compare {
     /// Tables: files, globs, or - for standard input; before them model files, to compare these
     #[arg(required = true, value_name = "DATA")]
@@ -58,6 +60,11 @@ pub struct Compare {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    llr: LlrArgs,
+    /// The class that the log-likelihood ratios are for; by default the second
+    #[arg(long, value_name = "CLASS", requires = "llr", help_heading = "Without a model")]
+    positive: Option<String>,
+    #[command(flatten)]
     folds: FoldArgs,
     #[command(flatten)]
     decision: DecisionArgs,
@@ -76,6 +83,9 @@ impl Compare {
                 "`{path}` is a statistics file, and models are compared by rows: fit one model of each kind with \
                  `deciban fit {path} --model KIND`, and compare these on rows"
             )));
+        }
+        if self.llr.is_given() {
+            return self.llrs();
         }
         if let (models @ [_, ..], data) = models::split(&self.data) {
             return self.models(models, data);

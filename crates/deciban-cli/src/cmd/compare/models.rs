@@ -5,10 +5,12 @@ use std::path::Path;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
+use deciban::data::Schema;
 use deciban::file::Archive;
 use deciban::learn::Classifier;
 use deciban::model::Model;
 use deciban::{Error, Result};
+use deciban_tasks::Application;
 use deciban_tasks::comparison::{Judged, Judgement};
 
 use super::Compare;
@@ -16,8 +18,9 @@ use crate::args::open_for_model;
 use crate::output::say;
 use crate::progress::Progress;
 
-/// Options that make sense beside model files; others are about learning.
+/// Options that make sense beside model files, and beside LLRs; others are about learning.
 const TAKEN: [&str; 6] = ["data", "json", "seed", "prior", "costs", "reject"];
+const TAKEN_BY_LLRS: [&str; 4] = ["llr", "unit", "target", "positive"];
 
 /// Whether a path is a model file. What is called one is opened as one, so that its own fault is told.
 fn is_model(path: &str) -> bool {
@@ -30,23 +33,26 @@ pub fn split(data: &[String]) -> (&[String], &[String]) {
     data.split_at(data.iter().take_while(|path| is_model(path)).count())
 }
 
-/// Refuses options of learning beside model files.
+/// Refuses options of learning beside model files and LLRs.
 pub fn check(program: &mut clap::Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(("compare", given)) = matches.subcommand() else { return Ok(()) };
     let data: Vec<&String> = given.get_many("data").into_iter().flatten().collect();
-    let Some(command) = program.find_subcommand_mut("compare").filter(|_| data.first().is_some_and(|p| is_model(p)))
-    else {
-        return Ok(());
-    };
     let told = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
+    let (has_llrs, has_models) = (told("llr"), data.first().is_some_and(|path| is_model(path)));
+    let (what, taken) = match (has_llrs, has_models) {
+        (false, false) => return Ok(()),
+        (true, _) => ("columns of log-likelihood ratios", &TAKEN_BY_LLRS[..]),
+        (false, true) => ("model files", &[][..]),
+    };
+    let Some(command) = program.find_subcommand_mut("compare") else { return Ok(()) };
     let is_foreign = |arg: &&clap::Arg| {
         let id = arg.get_id().as_str();
-        told(id) && !TAKEN.contains(&id) && arg.get_help_heading() != Some("Reading")
+        told(id) && !TAKEN.contains(&id) && !taken.contains(&id) && arg.get_help_heading() != Some("Reading")
     };
     let foreign = command.get_arguments().find(is_foreign).map(|arg| arg.get_id().as_str().replace('_', "-"));
     match foreign {
         Some(id) => {
-            let message = format!("--{id} is for learning, and model files are compared as they are: drop the option");
+            let message = format!("--{id} is for learning, and {what} are compared as they are: drop the option");
             Err(command.error(ErrorKind::ArgumentConflict, message))
         }
         None => Ok(()),
@@ -86,7 +92,30 @@ impl Compare {
                 error => Error::Schema(format!("{file}: {}", error.marked())),
             })?);
         }
-        let judgement = Judgement::new(judged, &first, &application, self.folds.seed())?;
+        self.say(judged, &first, &application)
+    }
+
+    /// Judges columns of LLRs in the same way.
+    pub(super) fn llrs(&self) -> Result<()> {
+        if let Some(model) = self.data.iter().find(|path| is_model(path)) {
+            return Err(Error::Usage(format!("{model}: with --llr no model is compared: give tables alone")));
+        }
+        let (models, mut rows) =
+            self.llr.open(&self.data, &self.read, self.columns.target(), self.positive.as_deref())?;
+        let [(name, first), _, ..] = &models[..] else {
+            return Err(Error::parameter("llr", "give two columns or more, or `deciban evaluate` the one"));
+        };
+        let (first, application) = ((name.as_str(), first.schema()), self.decision.application()?);
+        let _progress = Progress::watch(&mut rows, "comparing");
+        let judge = |(name, model): &(String, Model)| {
+            Judged::new((name.as_str(), model), first, models.len(), &application, &rows)
+        };
+        let judged = models.iter().map(judge).collect::<Result<_>>()?;
+        self.say(judged, first.1, &application)
+    }
+
+    fn say(&self, judged: Vec<Judged>, first: &Schema, application: &Application) -> Result<()> {
+        let judgement = Judgement::new(judged, first, application, self.folds.seed())?;
         match self.json {
             true => say!("{:#}", judgement.json()),
             false => say!("{}", judgement.text().trim_end()),

@@ -20,6 +20,7 @@ mod additive;
 mod generative;
 mod k_dependence;
 mod least_squares;
+mod llr;
 mod logistic;
 mod noisy_or;
 
