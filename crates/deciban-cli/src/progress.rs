@@ -20,14 +20,18 @@ impl Progress {
         bar.set_message(what);
         let style =
             |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes} {eta}"));
+        // No numbers before there are some.
+        bar.set_style(style("{msg}"));
+        let with_bar = style("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
         let shared = bar.clone();
-        files.on_progress(Box::new(move |read, total| {
-            match total {
-                Some(total) => shared.set_length(total),
-                None => shared.set_message(format!("{what} {}", HumanBytes(read))),
+        files.on_progress(Box::new(move |read, total| match total {
+            _ if read == 0 => {}
+            Some(total) => {
+                shared.set_style(with_bar.clone());
+                shared.set_length(total);
+                shared.set_position(read);
             }
-            shared.set_position(read);
+            None => shared.set_message(format!("{what} {}", HumanBytes(read))),
         }));
         Some(Progress { bar })
     }

@@ -371,6 +371,20 @@ fn letters_and_folders_of_letters() {
     // A file with the column in its first line is a table, whatever its name.
     folder.write("table.txt", "c1\nwin\nhome\n");
     assert_eq!(folder.table(&["predict", "m.deciban", "table.txt"]).header, ["decision", "p(ham)", "p(spam)"]);
+    // The files of folders with a folder for each class, which give no class here.
+    std::fs::create_dir_all(at.join("sorted/ham")).unwrap();
+    folder.write("sorted/ham/1.txt", "come home\n");
+    let model = ["fit", "m.tsv", "-t", "class", "--text", "text", "--model", "multinomial", "-o", "two.deciban"];
+    folder.write("m.tsv", "class\ttext\nspam\tWin win cash\nham\thome cash\n");
+    folder.ok(&model);
+    let kept = folder.table(&["predict", "two.deciban", "sorted", "--keep", "class,file"]);
+    assert_eq!(kept.header, ["class", "file", "decision", "p(ham)", "p(spam)"]);
+    assert_eq!(
+        (kept.texts("class"), kept.texts("file")),
+        (vec!["ham".to_string()], vec!["sorted/ham/1.txt".to_string()])
+    );
+    let plain = folder.ok(&["predict", "m.deciban", "inbox"]);
+    assert_eq!(folder.ok(&["predict", "m.deciban", "inbox", "--keep", "file"]), plain);
     // Other models take tables only.
     folder.write("t.csv", "x,t\n1,a\n2,a\n4,b\n5,b\n");
     folder.ok(&["fit", "--model", "gaussian", "t.csv", "-t", "t", "-o", "numbers.deciban"]);

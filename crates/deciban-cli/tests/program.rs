@@ -85,3 +85,10 @@ fn a_reader_that_leaves_is_no_failure() {
         assert_eq!(output.status.code(), Some(0), "deciban {}\n{stderr}", args.join(" "));
     }
 }
+
+#[test]
+fn manual_pages_make_their_folder() {
+    let folder = Folder::new();
+    folder.ok(&["man", "share/man/man1"]);
+    assert!(folder.path().join("share/man/man1/deciban-fit.1").exists());
+}

@@ -64,7 +64,11 @@ fn document(models: &[String]) -> Value {
         json!({ "name": "version", "in": "path", "required": true, "schema": { "type": "string", "enum": ["1"] } });
     let asks = json!([
         name,
-        query("prior", "string", "uniform, empirical, or CLASS=P,...; classes that are not named share the rest"),
+        query(
+            "prior",
+            "string",
+            "uniform, empirical, or CLASS=P,...; classes that are not named share the rest in the proportion of the training rows"
+        ),
         query("costs", "string", "TRUE>DECIDED=COST,...; others cost 1, and right decisions nothing"),
         query("reject", "number", "what it costs to decide for no class"),
         query("none_of_these", "number", "the share of rows that are so unusual that they are none of the classes"),

@@ -8,7 +8,8 @@ use deciban_tasks::{Application, CostChoice, PriorChoice};
 #[derive(Args)]
 #[command(next_help_heading = "Application")]
 pub struct DecisionArgs {
-    /// uniform, empirical (of the training data), or CLASS=P,...; classes not named share the rest
+    /// uniform, empirical (of the training data), or CLASS=P,...; classes not named share the rest in the
+    /// proportion of the training rows
     #[arg(long)]
     prior: Option<PriorChoice>,
     /// Costs: `A>B=10,...` (a true A taken for B costs 10; 1 by default), or a CSV file with a header `true,ACTION,...`

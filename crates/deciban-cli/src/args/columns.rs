@@ -122,6 +122,6 @@ impl ColumnArgs {
 }
 
 /// Whether the data are folders with a folder per class: there the classes have no column.
-fn are_folders(paths: &[String]) -> bool {
+pub fn are_folders(paths: &[String]) -> bool {
     paths.iter().all(|path| std::path::Path::new(path).is_dir())
 }

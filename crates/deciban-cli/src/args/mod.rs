@@ -16,7 +16,7 @@ mod texts;
 
 pub use additive::AdditiveArgs;
 pub use application::{DecisionArgs, UnusualArgs};
-pub use columns::ColumnArgs;
+pub use columns::{ColumnArgs, are_folders};
 pub use folds::FoldArgs;
 pub use generative::GenerativeArgs;
 pub use k_dependence::KDependenceArgs;

@@ -31,13 +31,15 @@ impl Completions {
 #[command(after_help = "Example:
   deciban man ~/.local/share/man/man1 && man deciban-fit")]
 pub struct Man {
-    /// The folder, which must exist
+    /// The folder, which is made if it does not exist
     folder: PathBuf,
 }
 
 impl Man {
     pub fn run(self) -> Result<()> {
-        clap_mangen::generate_to(Program::command(), &self.folder).map_err(|e| Error::io(&self.folder, e))?;
+        let written = std::fs::create_dir_all(&self.folder)
+            .and_then(|()| clap_mangen::generate_to(Program::command(), &self.folder));
+        written.map_err(|e| Error::io(&self.folder, e))?;
         note!("{}: the manual pages of deciban and its commands", self.folder.display());
         Ok(())
     }

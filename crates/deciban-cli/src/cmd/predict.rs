@@ -11,7 +11,7 @@ use deciban_data::{Files, Options, Part};
 use deciban_tasks::{Form, Outside, PriorChoice, Shown, unseen};
 
 use super::adapt_prior::AdaptArgs;
-use crate::args::{DecisionArgs, ReadArgs, UnusualArgs};
+use crate::args::{DecisionArgs, ReadArgs, UnusualArgs, are_folders};
 use crate::output::{Destination, note, stream, tell};
 use crate::progress::Progress;
 
@@ -41,7 +41,7 @@ pub struct Predict {
     /// Print one JSON object per row
     #[arg(long)]
     json: bool,
-    /// Carry these columns of the input through, in front of the decision
+    /// Carry these columns of the input through, in front of the decision; of folders also `file`
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<String>,
     /// Write to this file instead of standard output
@@ -60,25 +60,42 @@ pub struct Predict {
     read: ReadArgs,
 }
 
+/// The column of the files of rows.
+const FILE: &str = "file";
+
 impl Predict {
     pub fn run(self) -> Result<()> {
         let inputs = || self.data.iter().map(Path::new).chain([self.model.as_path()]);
         self.output.iter().try_for_each(|output| output.check(inputs()))?;
         let model = Model::load(&self.model)?;
-        let options = Options { keep: self.keep.clone(), keep_file: true, ..self.read.options(None) };
+        // Rows of folders have no such column, but a file each.
+        let folders = are_folders(&self.data);
+        let is_file = |name: &String| folders && name == FILE;
+        let keep: Vec<String> = self.keep.iter().filter(|name| !is_file(name)).cloned().collect();
+        let options = Options { keep, keep_file: true, ..self.read.options(None) };
         let mut files = Files::open_as(&self.data, options, model.schema())?;
         if self.adapt_prior {
             files.make_rereadable()?;
         }
+        // Texts without a class are always shown with their files.
         let documents = files.documents()?.is_some();
-        let form = self.form(&model, documents, &mut files)?;
+        let mut front: Vec<String> = documents.then(|| FILE.to_string()).into_iter().collect();
+        front.extend(self.keep.iter().filter(|name| !(documents && is_file(name))).cloned());
+        let mut kept = 0..;
+        let places: Vec<Option<usize>> = front
+            .iter()
+            .enumerate()
+            .map(|(i, name)| if is_file(name) || (documents && i == 0) { None } else { kept.next() })
+            .collect();
+        let form = self.form(&model, front, &mut files)?;
         let outside = Outside::new(&model);
         let rows = |part: &Part<'_>| {
             outside.look(part.batch());
-            let front = |row| {
-                let file = documents.then(|| Cow::from(part.file(row)));
-                file.into_iter().chain((0..self.keep.len()).map(|place| part.kept(place, row))).collect()
+            let cell = |place: &Option<usize>, row| match place {
+                None => Cow::from(part.file(row)),
+                Some(place) => part.kept(*place, row),
             };
+            let front = |row| places.iter().map(|place| cell(place, row)).collect();
             match self.json {
                 true => form.json(&model, part.batch(), front),
                 false => form.csv(&model, part.batch(), front),
@@ -107,9 +124,7 @@ impl Predict {
         Ok(())
     }
 
-    fn form(&self, model: &Model, documents: bool, files: &mut Files) -> Result<Form> {
-        let file = documents.then(|| "file".to_string());
-        let front = file.into_iter().chain(self.keep.clone()).collect();
+    fn form(&self, model: &Model, front: Vec<String>, files: &mut Files) -> Result<Form> {
         let mut application = self.unusual.put(self.decision.application()?);
         if self.adapt_prior {
             application.prior = self.adapted(model, files)?;
