@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use crate::args::DecisionArgs;
 use crate::output::say;
 
-/// Show what a model or statistics file holds: means, covariances, and the classifier written out
+/// Show what a model file holds: means, covariances, and the classifier written out; of a statistics file the rows of
+/// each class
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban inspect wine.deciban
