@@ -3,6 +3,7 @@
 mod adapt_prior;
 mod calibrate;
 mod common;
+mod companion;
 mod compare;
 mod demo;
 mod densities;

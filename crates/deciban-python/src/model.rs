@@ -14,7 +14,7 @@ use deciban::posterior::Prior;
 use deciban::unusual::Usual;
 use deciban::{Error, Result, Wording};
 use deciban_data::Known;
-use deciban_tasks::{Change, Keep, Kept, Learned, Learning, Remark, Source, Weight};
+use deciban_tasks::{Change, Keep, Kept, Learned, Learning, Remark, Source, Weight, companion_note};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
@@ -311,6 +311,12 @@ impl Model {
         let model = self.kept.model.clone().with_prior(self.prior(Some(prior))?).map_err(raise)?;
         let kept = Kept { model, source: self.kept.source.clone() };
         Ok(Model { receipt: self.receipt.clone(), ..Model::new(kept, self.compared.clone()) })
+    }
+
+    /// That rows, or what their cells hold, are described by the companion of the model, if they are.
+    fn companion_note(&self, cells: bool) -> Option<String> {
+        let asks = if cells { Asks::Cells } else { Asks::Rows };
+        companion_note(&self.kept.model, asks).map(|note| note.message(Wording::Keywords))
     }
 
     /// log p(x | class) of each row and class, into `out`.

@@ -271,7 +271,7 @@ def test_a_sample_has_the_distribution():
     assert abs(np.mean(labels == "yes") - np.mean(Y == "yes")) < 0.02
     assert abs(np.mean(cells["job"] == "cook") - np.mean(JOB == "cook")) < 0.02
     assert abs(cells["a"].mean() - X[:, 0].mean()) < 0.05
-    with pytest.raises(ValueError, match="not how rows come about"):
+    with pytest.raises(ValueError, match="not how probable rows are"):
         Classifier("logistic").fit(X, Y).sample(3)
 
 

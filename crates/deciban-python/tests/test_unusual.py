@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from deciban import Classifier
+from deciban._classifier import RemarkWarning
 
 RNG = np.random.default_rng(11)
 
@@ -58,12 +59,42 @@ def test_ranks_of_a_gaussian_are_tails_of_chi_squared():
     found = model.evaluate(x, y, none_of_these=0.05)
     assert found.details["actions"] == ["ham", "spam", "none of these"]
     assert_allclose(found.details["rejected"] / len(y), 0.05, atol=0.01)
-    # A calibration changes evidence, not how rows come about.
+    # A calibration changes evidence, not how probable rows are.
     calibrated = Classifier("gaussian", calibrate="logistic").fit(x, y)
     assert_allclose(calibrated.log_density(new), model.log_density(new), rtol=1e-12)
     assert_allclose(calibrated.how_usual(new), model.how_usual(new), rtol=0)
-    with pytest.raises(ValueError, match="knows classes given rows, not how rows come about"):
+    with pytest.raises(ValueError, match="knows classes given rows, not how probable rows are"):
         Classifier("logistic").fit(x, y).how_usual(new)
+
+
+def test_what_a_search_finds_has_a_companion(tmp_path):
+    x, y = normals([300, 300])
+    model, naive = Classifier(models="logistic").fit(x, y), Classifier("naive-bayes").fit(x, y)
+    said = "rows are described by the companion of the model"
+    with pytest.warns(RemarkWarning, match=said):
+        assert_allclose(model.log_density(x), naive.log_density(x), rtol=1e-12)
+    with pytest.warns(RemarkWarning, match=said):
+        assert_allclose(model.how_usual(x), naive.how_usual(x), rtol=0)
+    with pytest.warns(RemarkWarning, match=said):
+        assert_allclose(model.sample(5)[0]["x0"], naive.sample(5)[0]["x0"], rtol=0)
+    with pytest.warns(RemarkWarning, match=said):
+        assert np.isfinite(model.impute([[np.nan]])).all()
+    with pytest.warns(RemarkWarning, match=said):
+        worth = model.next_measurement([[np.nan]])[0].measurements[0]
+    assert worth.reduction > 0.2 and 0 < worth.standard_error < 0.02
+    model.save(tmp_path / "m.deciban")
+    with pytest.warns(RemarkWarning, match=said):
+        assert_allclose(Classifier.load(tmp_path / "m.deciban").log_density(x), naive.log_density(x), rtol=1e-12)
+    # It learns and forgets what the model does.
+    more = normals([200, 200])
+    learned = model.update(*more, rows=(x, y))
+    both = Classifier("naive-bayes").fit(np.concatenate([x, more[0]]), np.concatenate([y, more[1]]))
+    with pytest.warns(RemarkWarning, match=said):
+        assert_allclose(learned.log_density(x), both.log_density(x), rtol=1e-9)
+    alone = Classifier(models="logistic", no_companion=True).fit(x, y)
+    for ask in (alone.log_density, alone.how_usual, alone.impute, alone.next_measurement):
+        with pytest.raises(ValueError, match="this model knows classes given rows, not"):
+            ask(x)
 
 
 @pytest.mark.parametrize("by", ["evidence", "density"])

@@ -34,7 +34,7 @@ export class Usual {
   update({ logDensity, drawn, prior, known }) {
     put(this.warning);
     if (!drawn) {
-      const why = this.data.density ? 'Rows of this model cannot be drawn, so there is nothing to compare with.' : 'This model knows classes given rows, not how rows come about.';
+      const why = this.data.density ? 'Rows of this model cannot be drawn, so there is nothing to compare with.' : 'This model knows classes given rows, not how probable rows are.';
       put(this.sentence, why);
       this.last = null;
       this.drawing.style.display = 'none';

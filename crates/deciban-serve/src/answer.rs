@@ -114,6 +114,10 @@ pub fn comma(out: &mut Vec<u8>) {
 pub fn json(served: &Served, rows: &Rows, ask: &Ask, place: Place, work: &Work) -> std::result::Result<Text, Problem> {
     let mut out = Text::new(served.head.clone());
     let warnings = list(served, rows, ask, place, work, &mut out)?;
+    if let Some(by) = served.card["described_by"].as_str().filter(|_| ask.density) {
+        out.last.extend_from_slice(b",\"described_by\":");
+        out.last.extend_from_slice(&write::string(by));
+    }
     if !warnings.is_empty() {
         out.last.extend_from_slice(b",\"warnings\":");
         drop(serde_json::to_writer(&mut out.last, &warnings));

@@ -158,6 +158,7 @@ fn document(models: &[String]) -> Value {
                 "Predictions": { "type": "object", "required": ["model", "predictions"], "properties": {
                     "model": { "type": "string" },
                     "predictions": { "type": "array", "items": { "$ref": "#/components/schemas/Prediction" } },
+                    "described_by": { "type": "string" },
                     "warnings": { "type": "array", "items": { "type": "string" } } } },
                 "Mapping": { "type": "object", "required": ["columns"], "properties": {
                     "row": { "$ref": "#/components/schemas/Row" },

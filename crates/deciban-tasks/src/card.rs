@@ -29,6 +29,9 @@ pub struct Card {
     pub summary: String,
     /// Whether it has densities of rows: it can say how usual a row is, and draw rows.
     pub generative: bool,
+    /// Who describes rows: `model` itself, a `member` of a fused model, or the `companion` of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub described_by: Option<String>,
     /// A row that is typical of the training data, as far as that is known.
     pub typical: serde_json::Map<String, Value>,
 }
@@ -92,6 +95,7 @@ impl Card {
             rows: model.learned_from(),
             summary: describe::in_short(model),
             generative: model.described(Asks::Rows).is_ok(),
+            described_by: model.described(Asks::Rows).ok().map(|described| described.by.to_string()),
         }
     }
 }

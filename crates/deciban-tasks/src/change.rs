@@ -172,6 +172,19 @@ impl Changed<'_> {
             model = calibrated_as(&kept.model, model, change)?;
         }
         let mut model = model.with_prior(prior)?;
+        if kept.model.about().companion().is_some() {
+            let companion = source.companion(&kept.model)?;
+            let dropped = match companion {
+                None => Some("its statistics were not kept"),
+                // It may know levels that members which were not refitted do not know.
+                found => model.about_mut().set_companion(found).err().map(|_| "the model does not know its levels"),
+            };
+            if let Some(why) = dropped {
+                model.about_mut().set_companion(None)?;
+                let how = "fit the model anew to have one";
+                receipt.remarks.push(format!("the companion that describes rows was dropped, since {why}: {how}"));
+            }
+        }
         let profiles = kept.model.about().profiles();
         match change {
             Change::Update => model.about_mut().set_profiles(profiles.to_vec())?,

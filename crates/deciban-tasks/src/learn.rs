@@ -12,6 +12,7 @@ use deciban::select::{Comparison, CrossValidation};
 use deciban::{Error, Result};
 
 use crate::application::PriorChoice;
+use crate::companion::accompany;
 use crate::comparison::{self, Searched};
 use crate::crossed::Crossed;
 use crate::describe;
@@ -337,12 +338,17 @@ impl Learning {
         let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
         let compared = CrossValidation::new(folds).calibrated(calibrated).run(searched.engine(), &candidates)?;
         let mut compared = searched.found(compared);
-        let finished = |model: Model| self.with_prior(model.with_profiles(input)?, weight);
+        let finished = |mut model: Model, remarks: &mut Vec<Remark>| {
+            if !self.options.no_companion {
+                remarks.extend(accompany(&mut model, input)?);
+            }
+            self.with_prior(model.with_profiles(input)?, weight)
+        };
         if is_fusion {
             let none = "there are no two models to fuse that tell more than the class shares, or they are no better \
                         together: give another §model";
             let fused = compared.fused().ok_or_else(|| Error::parameter("model", none))?;
-            let model = finished(compared.refit(fused, &candidates, input)?)?;
+            let model = finished(compared.refit(fused, &candidates, input)?, &mut remarks)?;
             let (kind, statistics) = (FUSED.to_string(), self.kept(&model, input)?);
             let mut learned = Learned { model, kind, statistics, comparison: None, crossed: None, remarks };
             learned.warn();
@@ -351,7 +357,7 @@ impl Learning {
         let group = self.options.group.as_deref();
         let options = comparison::fit_options(models, *effort, drawn, default_folds, input.identity(), group);
         compared.name_fused(&options);
-        let model = finished(compared.refit_best(&candidates, input)?)?;
+        let model = finished(compared.refit_best(&candidates, input)?, &mut remarks)?;
         let best = &compared.ranked()[0];
         let candidate = candidates[best.candidate].clone();
         let kind = if best.members().is_empty() { candidate.kind.clone() } else { FUSED.to_string() };

@@ -8,6 +8,7 @@ mod adapt;
 mod application;
 mod card;
 mod change;
+mod companion;
 pub mod comparison;
 mod cost_table;
 pub mod crossed;
@@ -39,6 +40,7 @@ pub use adapt::{Adapted, Adapting, adapt_prior};
 pub use application::{Application, CostChoice, PriorChoice, Terms, find_class};
 pub use card::{Card, ColumnCard};
 pub use change::{Change, Changed};
+pub use companion::companion_note;
 pub use cost_table::CostTable;
 pub use evaluation::{
     Evaluated, Evaluating, Target, evaluate, evaluate_part, evaluate_parts, evaluate_scores, merge_parts, unseen,

@@ -6,7 +6,7 @@ use std::path::Path;
 use deciban::data::{Batch, Schema};
 use deciban::learn::Classifier;
 use deciban::measure::next;
-use deciban::model::{Asks, Model};
+use deciban::model::{Asks, By, Model};
 use deciban::{Error, Result, shown};
 use serde::Serialize;
 
@@ -74,6 +74,7 @@ impl MeasureCosts {
 /// Which rows are asked about, and under which terms.
 pub struct Measuring<'a> {
     model: &'a Model,
+    companion: bool,
     terms: Terms,
     /// By column.
     costs: Vec<f64>,
@@ -94,6 +95,8 @@ pub struct Measured {
     pub risk: f64,
     /// The missing cells.
     pub measurements: Vec<Worth>,
+    /// Whether it is the companion of the model that says what cells hold.
+    pub companion: bool,
 }
 
 /// What measuring a cell is worth.
@@ -103,6 +106,8 @@ pub struct Worth {
     pub column: String,
     /// By how much the Bayes risk is expected to fall.
     pub reduction: f64,
+    /// The standard error of the reduction, of a mean over draws; 0 for a sum over all that the cell may hold.
+    pub standard_error: f64,
     /// What measuring costs.
     pub cost: f64,
     /// The reduction per unit of cost, by which columns are ranked.
@@ -116,8 +121,8 @@ pub struct Worth {
 impl<'a> Measuring<'a> {
     /// Under a prior and costs of decisions, with costs of measurements.
     pub fn new(model: &'a Model, terms: Terms, costs: &MeasureCosts, rows: Vec<u64>, seed: u64) -> Result<Self> {
-        model.described(Asks::Cells)?;
-        Ok(Measuring { model, terms, costs: costs.resolve(model.schema())?, rows, seed })
+        let companion = model.described(Asks::Cells)?.by == By::Companion;
+        Ok(Measuring { model, companion, terms, costs: costs.resolve(model.schema())?, rows, seed })
     }
 
     /// What to measure in the rows of a batch that are asked for.
@@ -133,6 +138,7 @@ impl<'a> Measuring<'a> {
         let worth = |m: &deciban::measure::Measurement| Worth {
             column: self.model.schema().columns()[m.column].name.clone(),
             reduction: m.reduction,
+            standard_error: m.standard_error,
             cost: self.costs[m.column],
             per_cost: m.reduction / self.costs[m.column],
             changes: m.changes,
@@ -146,6 +152,7 @@ impl<'a> Measuring<'a> {
             decision: costs.actions()[found.action].clone(),
             risk: found.risk,
             measurements,
+            companion: self.companion,
         })
     }
 }
@@ -158,12 +165,15 @@ impl Measured {
             return format!("{now}; no cell is missing\n");
         }
         let mut table =
-            Table::new(["  measure", "lowers the risk by", "cost", "per unit of cost", "changes the decision"]);
+            Table::new(["  measure", "lowers the risk by", "±", "cost", "per unit of cost", "changes the decision"]);
         for worth in &self.measurements {
-            let cells = [number(worth.reduction, 4), number(worth.cost, 4), number(worth.per_cost, 4)];
+            let error = if worth.exact { "exact".into() } else { number(worth.standard_error, 2) };
+            let cells = [number(worth.reduction, 4), error, number(worth.cost, 4), number(worth.per_cost, 4)];
             table.row([format!("  {}", worth.column)].into_iter().chain(cells).chain([percent(worth.changes)]));
         }
-        format!("{now}\n{table}")
+        let by =
+            if self.companion { "  what cells may hold: by the companion of the model, naive Bayes\n" } else { "" };
+        format!("{now}\n{table}{by}")
     }
 }
 

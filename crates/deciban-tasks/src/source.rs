@@ -16,7 +16,7 @@ use deciban::engine::Engine;
 use deciban::family::AnyFamily;
 use deciban::family::gaussian::Gaussian;
 use deciban::file::{Archive, Stored, readable};
-use deciban::learn::{Block, Classifier, Generative, Options, Seen, Statistics, Summarise};
+use deciban::learn::{Block, Classifier, Generative, GenerativeModel, Named, Options, Seen, Statistics, Summarise};
 use deciban::model::{Candidate, Model, Recipe as Learner};
 use deciban::posterior::Prior;
 use deciban::{Error, Result, output};
@@ -43,6 +43,13 @@ struct Recipe {
     /// rows. Such members are fitted as they themselves tell, and a model that was asked for by its kind and options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     blocks: Vec<usize>,
+    /// How many blocks of the statistics, behind those of the members, are of the companion.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    companion: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A model with what it was fitted from, if that was kept: what a model file holds.
@@ -76,13 +83,17 @@ fn blocks(model: &Model) -> Result<Vec<Block>> {
 }
 
 /// The statistics that the members of a model are functions of, in one pass over the rows that it has learned from,
-/// and how many of their blocks each member has. If all members learn from rows, levels and words are counted, so that
-/// rows that cannot have been in are still found. Numbers of a sparse matrix that are no counts are not counted.
+/// and how many of their blocks each member has; those of the companion come last. If all members learn from rows and
+/// there is no companion, levels and words are counted, so that rows that cannot have been in are still found. Numbers of
+/// a sparse matrix that are no counts are not counted.
 pub(crate) fn statistics_behind(model: &Model, rows: &dyn Engine) -> Result<(Statistics, Vec<usize>)> {
     let own: Vec<Vec<Block>> = members(model).into_iter().map(blocks).collect::<Result<_>>()?;
     let counts: Vec<usize> = own.iter().map(Vec::len).collect();
     let collect = |blocks: Vec<Block>| Statistics::collect(Summarise { blocks, folds: 1, seed: 0 }, rows);
-    let blocks = own.concat();
+    let mut blocks = own.concat();
+    if let Some(companion) = model.about().companion() {
+        blocks.extend(companion.blocks().iter().map(|fitted| fitted.block.clone()));
+    }
     if !blocks.is_empty() {
         return Ok((collect(blocks)?, counts));
     }
@@ -121,7 +132,9 @@ impl Source {
             options.bins.clear();
         }
         let (prior, prior_pseudo_count) = (request.prior.clone(), request.prior_pseudo_count);
-        let recipe = Recipe { kind: learned.kind.clone(), options, prior, prior_pseudo_count, blocks };
+        // Only what a search has found has a companion.
+        let companion = learned.model.about().companion().map_or(0, |companion| companion.blocks().len());
+        let recipe = Recipe { kind: learned.kind.clone(), options, prior, prior_pseudo_count, blocks, companion };
         Some(Source { recipe, statistics })
     }
 
@@ -188,6 +201,15 @@ impl Source {
         members(model).into_iter().zip(blocks).map(member).collect()
     }
 
+    /// The companion of `model` that the statistics give, if it has one.
+    pub(crate) fn companion(&self, model: &Model) -> Result<Option<GenerativeModel>> {
+        let Some(companion) = model.about().companion().filter(|_| self.recipe.companion > 0) else { return Ok(None) };
+        let start: usize = self.recipe.blocks.iter().sum();
+        let own: Vec<usize> = (start..start + self.recipe.companion).collect();
+        let learner = Generative::of_model(companion);
+        learner.fit(&self.statistics.select(&own)).map(Some)
+    }
+
     /// The shares of the classes, and the prior that the model uses by default.
     pub(crate) fn priors(&self) -> Result<(Prior, Prior)> {
         let (schema, weights) = (self.statistics.schema(), self.statistics.summary().weights());
@@ -217,8 +239,8 @@ impl Kept {
         };
         let same = |Source { recipe, statistics }: &Source| {
             let (blocks, counted) = (&recipe.blocks, statistics.blocks().len());
-            let fits =
-                blocks.is_empty() || blocks.len() == members(&model).len() && blocks.iter().sum::<usize>() <= counted;
+            let fits = blocks.is_empty()
+                || blocks.len() == members(&model).len() && blocks.iter().sum::<usize>() + recipe.companion <= counted;
             fits && statistics.schema().names() == model.schema().names()
         };
         match source.as_ref().is_none_or(same) {

@@ -30,6 +30,8 @@ pub struct Measurement {
     pub column: usize,
     /// By how much the Bayes risk is expected to fall.
     pub reduction: f64,
+    /// The standard error of the reduction where it is a mean over draws, and 0 where it is exact.
+    pub standard_error: f64,
     /// The probability that another action becomes the best one.
     pub changes: f64,
     /// Whether the expectation is a sum over all that the cell may hold, and not a mean over draws.
@@ -226,6 +228,7 @@ impl Worth<'_> {
         let posterior = self.model.evidence(&batch)?.posterior(self.prior);
         let mut mean = vec![0.0; self.prior.classes()];
         let (mut total, mut after, mut changes) = (0.0, 0.0, 0.0);
+        let mut taken = Vec::new();
         for (i, (_, weight)) in possible.iter().enumerate() {
             let p = posterior.row(i);
             // Impossible under every class, but for rounding.
@@ -237,13 +240,28 @@ impl Worth<'_> {
             after += weight * risk;
             changes += weight * f64::from(u8::from(action != self.action));
             mean.iter_mut().zip(&p).for_each(|(mean, p)| *mean += weight * p);
+            taken.push(i);
         }
         if total <= 0.0 {
             return Ok(None);
         }
         mean.iter_mut().for_each(|mean| *mean /= total);
-        let reduction = (self.costs.best(&mean).1 - after / total).max(0.0);
-        Ok(Some(Measurement { column, reduction, changes: changes / total, exact, mean_posterior: mean }))
+        let (stays, risk) = self.costs.best(&mean);
+        let reduction = (risk - after / total).max(0.0);
+        // Expected costs are linear in the posterior, so the reduction is the mean of what each draw saves over `stays`.
+        let saved = |i: &usize| {
+            let p = posterior.row(*i);
+            self.costs.expected(&p)[stays] - self.costs.best(&p).1
+        };
+        let standard_error = match (exact, taken.len()) {
+            (true, _) | (_, 0 | 1) => 0.0,
+            (false, count) => {
+                let squares: f64 = taken.iter().map(|i| (saved(i) - reduction).powi(2)).sum();
+                (squares / (count as f64 * (count - 1) as f64)).sqrt()
+            }
+        };
+        let changes = changes / total;
+        Ok(Some(Measurement { column, reduction, standard_error, changes, exact, mean_posterior: mean }))
     }
 }
 

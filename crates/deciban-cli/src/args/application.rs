@@ -64,6 +64,11 @@ pub struct UnusualArgs {
 }
 
 impl UnusualArgs {
+    /// Whether it is given.
+    pub fn is_given(&self) -> bool {
+        self.none_of_these.is_some()
+    }
+
     /// The application with it.
     pub fn put(&self, application: Application) -> Application {
         Application { none_of_these: self.none_of_these, ..application }

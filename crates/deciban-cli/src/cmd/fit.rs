@@ -54,6 +54,10 @@ pub struct Fit {
     /// The search tries only these kinds of models, such as gaussian,logistic
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
+    /// Keep no companion beside a model that a search has found: a small naive Bayes model that describes rows for
+    /// predict --density, sample, impute and explain --next where the model itself does not
+    #[arg(long)]
+    no_companion: bool,
     /// Write the model to this file
     #[arg(long, short, value_name = "MODEL")]
     output: Option<Destination>,
@@ -110,6 +114,7 @@ impl Fit {
                 effort: self.effort,
                 models: self.models.clone(),
                 group: self.group.clone(),
+                no_companion: self.no_companion,
                 ..self
                     .k_dependence
                     .put(self.noisy_or.put(self.additive.put(self.linear.put(self.generative.options()?))))

@@ -8,17 +8,17 @@ use deciban::Result;
 use deciban::data::{Cells, Kind, Rows, Tile};
 use deciban::impute::How;
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban_data::{Files, Options, Part, peek_columns};
 use deciban_tasks::numbers::number;
-use deciban_tasks::{FilledCell, Imputing, PriorChoice, fills, quoted, unseen};
+use deciban_tasks::{FilledCell, Imputing, PriorChoice, companion_note, fills, quoted, unseen};
 use serde_json::{Map, Value, json};
 
 use crate::args::ReadArgs;
 use crate::output::{Destination, note, stream, tell};
 use crate::progress::Progress;
 
-/// Fill the missing cells of a table by a generative model
+/// Fill the missing cells of a table by a model that describes rows
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban impute titanic.deciban titanic.csv -o whole.csv
@@ -100,6 +100,7 @@ impl Impute {
             out.put(&header)
         })?;
         tell(&unseen(&files));
+        tell(&Vec::from_iter(companion_note(&model, Asks::Cells)));
         let of_column = |(column, count): (usize, &u64)| format!("{count} of {}", schema.columns()[column].name);
         let filled: Vec<String> = counts.iter().enumerate().filter(|(_, n)| **n > 0).map(of_column).collect();
         match filled.is_empty() {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::{Error, Result};
 use deciban_data::{Files, Options, Part};
-use deciban_tasks::{Form, Outside, PriorChoice, Shown, unseen};
+use deciban_tasks::{Form, Outside, PriorChoice, Shown, companion_note, unseen};
 
 use super::adapt_prior::AdaptArgs;
 use crate::args::{DecisionArgs, ReadArgs, UnusualArgs, are_folders};
@@ -114,6 +114,9 @@ impl Predict {
         })?;
         tell(&unseen(&files));
         tell(&outside.remarks());
+        if self.density || self.unusual.is_given() {
+            tell(&Vec::from_iter(companion_note(&model, Asks::Rows)));
+        }
         if undefined > 0 {
             note!(
                 "warning: rows impossible under every class with a prior above 0: {undefined}; \

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use deciban::data::{Column, Value};
 use deciban::learn::Classifier;
-use deciban::model::Model;
+use deciban::model::{Asks, Model};
 use deciban::{Error, Result};
 
 use deciban_tasks::table::exact;
-use deciban_tasks::{PriorChoice, Sampling, quoted, sample};
+use deciban_tasks::{PriorChoice, Sampling, companion_note, quoted, sample};
 
-/// Draw new labelled rows from a generative model, as CSV
+use crate::output::tell;
+
+/// Draw new labelled rows from a model that describes rows, as CSV
 #[derive(Args)]
 #[command(after_help = "Examples:
   deciban sample wine.deciban -n 100 > new-wines.csv
@@ -53,7 +55,9 @@ impl Sample {
             writeln!(out, "{}{}", std::mem::take(&mut header), cells.join(",")).map_err(failed)
         })?;
         out.write_all(header.as_bytes()).map_err(failed)?;
-        out.flush().map_err(failed)
+        out.flush().map_err(failed)?;
+        tell(&Vec::from_iter(companion_note(&model, Asks::Rows)));
+        Ok(())
     }
 }
 

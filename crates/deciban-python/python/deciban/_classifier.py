@@ -100,6 +100,9 @@ class Classifier(Estimator):
     models : str or list of str, optional
         The kinds of models that the search tries, such as ``["gaussian", "logistic"]``; all that fit the columns by
         default.
+    no_companion : bool, default False
+        Whether a model that a search has found has no companion beside it: a small naive Bayes model that describes
+        rows for `log_density`, `how_usual`, `sample`, `impute` and `next_measurement` where the model itself does not.
     folds : int, optional
         The number of folds by which "auto" is settled; 5 by default. A search has 20 up to 300 rows,
         10 up to 2,000, 5 up to 10,000 and 3 beyond that.
@@ -213,6 +216,7 @@ class Classifier(Estimator):
         iterations=None,
         effort=None,
         models=None,
+        no_companion=False,
         folds=None,
         seed=None,
         equal_together=False,
@@ -270,6 +274,7 @@ class Classifier(Estimator):
         self.iterations = iterations
         self.effort = effort
         self.models = models
+        self.no_companion = no_companion
         self.folds = folds
         self.seed = seed
         self.equal_together = equal_together
@@ -620,7 +625,7 @@ class Classifier(Estimator):
         reject : float, optional
             The cost of not deciding, which gives "reject".
         none_of_these : float, optional
-            Rows whose `how_usual` is below this share are "none of these"; for generative models.
+            Rows whose `how_usual` is below this share are "none of these"; for models that describe rows.
 
         Returns
         -------
@@ -673,7 +678,8 @@ class Classifier(Estimator):
         return float(np.average(right, weights=_labels.weights(sample_weight, len(found))))
 
     def log_density(self, X, prior=None):
-        """log p(x) of each row, for generative models, before any calibration."""
+        """log p(x) of each row by the model that describes rows: a generative model, before any calibration."""
+        self._say_companion()
         return _core.density(self._fitted(), self._known(X), self._prior(prior), n_jobs=self.n_jobs)
 
     def how_usual(self, X, prior=None):
@@ -866,6 +872,7 @@ class Classifier(Estimator):
             raise ValueError("a sparse matrix has no missing cells to fill")
         codes = None if y is None else _labels.codes_if_any(y, self.classes_, frame.rows)
         table = self._core_table(frame, codes)
+        self._say_companion(cells=True)
         columns = _core.impute(model, table, self._application(prior), seed if how == "draw" else None, self.n_jobs)
         names = [name for name, _ in model.columns]
         places = {name: j for j, name in enumerate(frame.names)} if frame.has_names else None
@@ -907,6 +914,7 @@ class Classifier(Estimator):
         """
         model, table = self._fitted(), self._known(X)
         given = [(str(name), float(cost)) for name, cost in (measure_costs or {}).items()]
+        self._say_companion(cells=True)
         rows = _core.next_measurement(model, table, self._application(prior, costs, reject), given, seed, self.n_jobs)
         found = []
         for told, text in rows:
@@ -1056,6 +1064,7 @@ class Classifier(Estimator):
         >>> cells["x"].shape, labels.shape
         ((3,), (3,))
         """
+        self._say_companion()
         rows = self._fitted().sample(int(n), int(seed), None if prior is None else self._prior(prior))
         names = [name for name, _ in self._model.columns]
         cells = {name: np.array([row[j] for _, row in rows]) for j, name in enumerate(names)}
@@ -1247,7 +1256,14 @@ class Classifier(Estimator):
         """The prior, the costs (classes × actions) and the names of the actions."""
         return _core.resolve(self._fitted(), self._application(prior, costs, reject, none_of_these))
 
+    def _say_companion(self, cells=False):
+        """Warns that it is the companion of the model that describes rows, if it is."""
+        note = self._fitted().companion_note(cells)
+        if note:
+            warnings.warn(note, RemarkWarning, stacklevel=3)
+
     def _ranks(self, X, prior):
+        self._say_companion()
         return _core.density(self._fitted(), self._known(X), prior, True, self.n_jobs)
 
     def _prior(self, prior):

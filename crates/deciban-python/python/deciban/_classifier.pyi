@@ -69,6 +69,7 @@ class Classifier:
     iterations: int | None
     effort: str | None
     models: str | list[str] | None
+    no_companion: bool
     folds: int | None
     seed: int | None
     equal_together: bool
@@ -135,6 +136,7 @@ class Classifier:
         iterations: int | None = None,
         effort: str | None = None,
         models: str | list[str] | None = None,
+        no_companion: bool = False,
         folds: int | None = None,
         seed: int | None = None,
         equal_together: bool = False,

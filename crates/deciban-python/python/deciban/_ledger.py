@@ -125,12 +125,13 @@ class Evaluation:
 
 
 class Worth(NamedTuple):
-    """What measuring a missing cell is worth: by how much it is expected to lower the Bayes risk, what it costs, the
-    quotient of both, the probability that another decision becomes the best one, and whether the expectation is a sum
-    over levels or bins, and not a mean over draws."""
+    """What measuring a missing cell is worth: by how much it is expected to lower the Bayes risk with its standard
+    error, what it costs, the quotient of both, the probability that another decision becomes the best one, and whether
+    the expectation is a sum over levels or bins, and not a mean over draws."""
 
     column: str
     reduction: float
+    standard_error: float
     cost: float
     per_cost: float
     changes: float

@@ -32,6 +32,7 @@ class Evaluation:
 class Worth(NamedTuple):
     column: str
     reduction: float
+    standard_error: float
     cost: float
     per_cost: float
     changes: float

@@ -60,7 +60,7 @@ class Block {
   explain(row) {
     const { mapped } = this.mapped(row);
     if (this.text !== undefined) {
-      // Lines in parentheses are no words.
+      // A line in parentheses is not a word.
       const named = (name) => (name.startsWith('(') ? name : wordLine(this.all, this.text, name));
       return this.density.explain(mapped, this.columns).map((entry) => ({ ...entry, name: named(entry.name) }));
     }

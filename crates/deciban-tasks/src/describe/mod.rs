@@ -19,7 +19,7 @@ use deciban::expected::{By, Expected};
 use deciban::learn::{Classifier, GenerativeModel, Statistics};
 use deciban::model::Model;
 use deciban::{Error, Result, shown};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::calibration::map_in_words;
 use crate::application::find_class;
@@ -130,6 +130,10 @@ impl<'a> Description<'a> {
         let mut all = of_plain!(self.model, plain => plain.json(self.confidence))?;
         if let Model::Calibrated(model) = self.model {
             all["calibration"] = calibration_json(model.calibration());
+        }
+        if let Some(companion) = self.model.about().companion() {
+            let bytes = self.model.about().companion_bytes()?;
+            all["companion"] = json!({ "model": in_short(&Model::Generative(companion.clone())), "bytes": bytes });
         }
         Ok(all)
     }

@@ -240,12 +240,12 @@ pub trait Density: Stored + Send + Sync {
         Some(self.points(group, column)?.iter().map(|(x, p)| x * p).sum())
     }
 
-    /// Why its scores are no densities of rows, if they are not: such rows have no rank and cannot be drawn.
+    /// The reason why its scores are not densities of rows, if they are not. Such rows have no rank and cannot be drawn.
     fn no_density(&self) -> Option<&'static str> {
         None
     }
 
-    /// Why it does not say what missing cells hold, if it does not.
+    /// The reason why it cannot fill missing cells, if it cannot.
     fn no_filling(&self) -> Option<&'static str> {
         None
     }

@@ -57,9 +57,17 @@ impl About {
         Ok(())
     }
 
-    /// The generative model that stands beside this one, and describes how rows come about.
+    /// The generative model that is stored beside this one and describes its rows.
     pub fn companion(&self) -> Option<&GenerativeModel> {
         self.companion.as_deref()
+    }
+
+    /// How many bytes of a model file the companion takes; 0 without one.
+    pub fn companion_bytes(&self) -> Result<usize> {
+        let Some(companion) = &self.companion else { return Ok(0) };
+        let mut archive = Archive::new("model");
+        companion.store_fit(&mut archive, "model.companion")?;
+        Ok(archive.to_bytes()?.len())
     }
 
     /// Keeps a generative model of the same columns and classes beside this one, or none. It may know fewer levels than

@@ -28,7 +28,7 @@ pub(super) fn explain(
                     None => explain_columns(density, cells, &columns, order, stop)?,
                 };
                 if let ([text], [Column { kind: Kind::Text, .. }]) = (&block.columns[..], &columns[..]) {
-                    // Lines in parentheses are no words.
+                    // A line in parentheses is not a word.
                     let words = parts.iter_mut().flatten().filter(|entry| !entry.name.starts_with('('));
                     words.for_each(|entry| entry.name = word_line(model.schema().columns(), *text, &entry.name));
                 }

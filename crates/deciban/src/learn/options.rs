@@ -66,8 +66,8 @@ pub(super) const GAUSSIAN: Group = &[
 pub(super) const IMAGES: Group = &["deskew"];
 /// Classes of several components, and rows without a label: generative models.
 pub(super) const EM: Group = &["components", "unlabelled_weight", "iterations"];
-/// How much work a search may take, and the kinds of models that it tries.
-pub(crate) const SEARCH: Group = &["effort", "models"];
+/// How much work a search may take, the kinds of models that it tries, and what it keeps beside the one it finds.
+pub(crate) const SEARCH: Group = &["effort", "models", "no_companion"];
 /// Folds settle what is left open, and calibrations of any model.
 pub(crate) const FOLDS: Group = &["folds", "seed", "equal_together", "group"];
 pub(crate) const PSEUDO_COUNT: Group = &["pseudo_count"];
@@ -115,6 +115,8 @@ pub struct Options {
     pub effort: Effort,
     /// The kinds of models that a search tries; all that fit the columns if none is named.
     pub models: Vec<String>,
+    /// Whether a model that a search has found has no companion that describes rows.
+    pub no_companion: bool,
     /// What the covariances of the classes have in common; full by default.
     pub covariance: Option<Structure>,
     /// How covariances are estimated.
@@ -194,6 +196,7 @@ impl Default for Options {
         Options {
             effort: Effort::default(),
             models: Vec::new(),
+            no_companion: false,
             covariance: None,
             estimator: Estimator::default(),
             shrinkage: Strength::default(),

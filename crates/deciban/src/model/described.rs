@@ -1,5 +1,5 @@
-//! Which model says how rows come about: one rule for everything that asks it, which is how usual a row is, which rows
-//! the model would make, what a missing cell holds and what measuring it is worth.
+//! One rule for which model describes rows. Densities, ranks, drawn rows, filled cells and the worth of measurements
+//! follow it.
 //!
 //! 1. A generative model describes its rows itself. A calibration changes evidence, not densities.
 //! 2. The rows of a fused model are described by its generative member with the largest weight.
@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 use crate::family::Density;
 use crate::learn::{Classifier, GenerativeModel};
 
-/// What is asked of a model that describes rows.
+/// The two questions about rows that a model may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
-    /// log p(x), its rank, and rows that are drawn.
+    /// The question for log p(x), for its rank, and for rows that are drawn.
     Rows,
-    /// What missing cells hold, given the cells that are there.
+    /// The question for what missing cells hold, given the cells that are there.
     Cells,
 }
 
@@ -29,10 +29,10 @@ impl Asks {
         })
     }
 
-    /// The refusal of a model that has nothing that describes rows.
+    /// What a model does not know that has nothing that describes rows.
     fn nobody(self) -> &'static str {
         match self {
-            Asks::Rows => "how rows come about",
+            Asks::Rows => "how probable rows are",
             Asks::Cells => "what cells hold",
         }
     }
@@ -43,7 +43,7 @@ impl Asks {
 pub struct Described<'a> {
     /// The model.
     pub model: &'a GenerativeModel,
-    /// What it is to the model that was asked.
+    /// Its place beside the model that was asked.
     pub by: By<'a>,
 }
 
@@ -58,8 +58,18 @@ pub enum By<'a> {
     Companion,
 }
 
+impl std::fmt::Display for By<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            By::Itself => f.write_str("model"),
+            By::Member(_, name) => write!(f, "member {name}"),
+            By::Companion => f.write_str("companion"),
+        }
+    }
+}
+
 impl Model {
-    /// The model that describes how rows come about, or an error that says which models do.
+    /// The model that describes rows, or an error that names models that do.
     ///
     /// ```
     /// use deciban::data::{Batch, Schema};
@@ -70,7 +80,7 @@ impl Model {
     /// let rows = Batch::new(4).column(&[1.0, 3.0, 2.0, 4.0][..])?.classes(&[0, 0, 1, 1])?;
     /// let model = Model::Logistic(Logistic::default().learn(&Memory::new(schema, rows)?)?);
     /// let error = model.described(Asks::Rows).unwrap_err().to_string();
-    /// assert!(error.starts_with("this model knows classes given rows, not how rows come about: "));
+    /// assert!(error.starts_with("this model knows classes given rows, not how probable rows are: "));
     /// # Ok::<(), deciban::Error>(())
     /// ```
     pub fn described(&self, asks: Asks) -> Result<Described<'_>> {
