@@ -203,7 +203,7 @@ fn classes_and_levels_that_mislead_are_named() {
                   give --ignore place";
     assert_eq!(fit(&["--model", "naive-bayes"]), [levels]);
     table("x,lab,price,t", 200, &|i| {
-        format!("{},{} mg/dl,\"$1,{:03}\",{}", noise(i), 100 + i % 40, i % 60, ["a", "b"][i / 3 % 2])
+        format!("{},{} mg/dl,\"$1,{:03}\",{}", noise(i), 100 + i % 40, i % 60, ["a", "b"][i * i % 7 % 2])
     });
     let unit = |column: &str, example: &str| {
         format!(
