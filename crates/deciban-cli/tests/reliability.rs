@@ -220,7 +220,7 @@ fn names_are_shown_without_what_a_terminal_obeys() {
     let mut table = format!("\"{column}\",z,\"c{column}\",\"t{column}\"\n");
     for i in 0..60 {
         let (level, class) = if i % 3 == 0 { (level.as_str(), class.as_str()) } else { ("blue", "b") };
-        table += &format!("{i},{},\"{level}\",\"{class}\"\n", i * i % 17);
+        table += &format!("{},{},\"{level}\",\"{class}\"\n", i * 7 % 31, i * i % 17);
     }
     folder.write("t.csv", table);
     let target = format!("t{column}");
