@@ -59,7 +59,7 @@ pub type Share = (String, Option<Range<u64>>);
 /// Rows of a record batch or of a stream that are parsed at once; more of them are parsed in parallel.
 const ROWS: usize = 1 << 13;
 /// Cells of a stream that are parsed at once.
-const CELLS: usize = 1 << 18;
+const CELLS: usize = 1 << 16;
 
 /// What errors call bytes in memory.
 const JSON: &str = "JSON";
