@@ -12,7 +12,7 @@ fn text_for_people() {
     let folder = Folder::new();
     folder.ok(&["fit", "--model", "gaussian", &wine(), "--target", "Type", "-o", "wine.deciban"]);
     let (code, stdout, stderr) = folder.run(&["evaluate", "wine.deciban", &wine()]);
-    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(code == 0 && stderr.starts_with("warning: the model was fitted on these rows"), "{code} {stderr}");
     let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
     let lines: Vec<Vec<String>> = stdout.lines().map(words).collect();
     let line = |text: &str| assert!(lines.contains(&words(text)), "no `{text}` in\n{stdout}");
@@ -24,6 +24,84 @@ fn text_for_people() {
     line("Barolo · 59 · 0.331");
     line("Grignolino · 1 70 0.399");
     assert!(!stdout.contains("expected cost"));
+}
+
+/// Half of the rows of a table, from row 1 or 2 on.
+fn every_second(text: &str, first: usize) -> String {
+    let (header, rows) = text.split_once('\n').unwrap();
+    rows.lines().skip(first - 1).step_by(2).fold(format!("{header}\n"), |all, row| format!("{all}{row}\n"))
+}
+
+#[test]
+fn rows_that_the_model_was_fitted_on_are_told() {
+    let folder = Folder::new();
+    let all = std::fs::read_to_string(wine()).unwrap();
+    let (known, new) = (every_second(&all, 1), every_second(&all, 2));
+    folder.write("known.csv", &known);
+    folder.write("new.csv", &new);
+    // The rows in another order, with the columns in another order.
+    let turned = |line: &str| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n";
+    let (header, rows) = known.split_once('\n').unwrap();
+    folder.write("turned.csv", turned(header) + &rows.lines().rev().map(turned).collect::<String>());
+    let half = known.lines().skip(1).take(40).chain(new.lines().skip(1).take(40)).map(|row| format!("{row}\n"));
+    folder.write("part.csv", known.lines().step_by(8).map(|row| format!("{row}\n")).collect::<String>());
+    folder.write("half.csv", format!("{header}\n{}", half.collect::<String>()));
+    let warned = |data: &str| folder.run(&["evaluate", "m.deciban", data, "--json", "--report", "page.html"]).2;
+    let models: [&[&str]; 5] = [
+        &["--model", "gaussian", "--keep-statistics"],
+        &["--model", "logistic"],
+        &["--model", "additive"],
+        &["--effort", "quick"],
+        &["--model", "gaussian", "--columns", "Alcohol,Ash,Hue", "--calibrate", "logistic"],
+    ];
+    for model in models {
+        folder.ok(&[&["fit", "known.csv", "-t", "Type", "-o", "m.deciban"], model].concat());
+        let page = || std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        for data in ["known.csv", "turned.csv"] {
+            let told = warned(data);
+            assert!(
+                told.contains("warning: the model was fitted on these rows: its figures are too good"),
+                "{model:?} {told}"
+            );
+            assert!(page().contains("the model was fitted on these rows"), "{model:?}");
+        }
+        let told = warned("half.csv");
+        assert!(told.contains("the model was fitted on about 50 % of these rows"), "{model:?} {told}");
+        assert!(!warned("new.csv").contains("fitted on") && !page().contains("fitted on"), "{model:?}");
+    }
+    // What was forgotten leaves nothing behind, and what was learned later is not known.
+    folder.ok(&["fit", "known.csv", "-t", "Type", "--model", "gaussian", "--keep-statistics", "-o", "m.deciban"]);
+    folder.ok(&["forget", "m.deciban", "part.csv", "-o", "less.deciban"]);
+    folder.ok(&["update", "m.deciban", "new.csv", "-o", "more.deciban"]);
+    for model in ["less.deciban", "more.deciban"] {
+        let told = folder.run(&["evaluate", model, "known.csv", "--json"]).2;
+        assert!(!told.contains("fitted on"), "{model} {told}");
+    }
+}
+
+/// Where rows are few and often equal, that a row was there before says nothing.
+#[test]
+fn rows_that_are_equal_by_chance_are_not_told() {
+    let folder = Folder::new();
+    let rows = |first: usize| {
+        let row = |i: usize| {
+            let mixed = i * 2_654_435_761 % 1_000_003;
+            format!(
+                "{},{},{}\n",
+                ["man", "woman", "child"][mixed % 3],
+                ["crew", "first", "third"][mixed / 3 % 3],
+                ["yes", "no"][mixed / 9 % 2]
+            )
+        };
+        "who,cabin,survived\n".to_string() + &(first..first + 1500).map(row).collect::<String>()
+    };
+    folder.write("known.csv", rows(0));
+    folder.write("new.csv", rows(5000));
+    folder.ok(&["fit", "known.csv", "-t", "survived", "--model", "naive-bayes", "-o", "m.deciban"]);
+    for data in ["known.csv", "new.csv"] {
+        let told = folder.run(&["evaluate", "m.deciban", data, "--json"]).2;
+        assert!(!told.contains("fitted on"), "{data} {told}");
+    }
 }
 
 #[test]

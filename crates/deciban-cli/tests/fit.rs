@@ -604,7 +604,7 @@ fn texts_learn_words_that_no_labelled_row_has() {
     assert!(!told.2.contains(": 0 steps") && words(&folder) > 2 * few, "{}", told.2);
 }
 
-/// Vowels of twelve speakers, each of whom says a vowel in a way of their own, always nearly the same.
+/// Vowels of twelve speakers. Each of them says a vowel in a way of their own, always nearly the same.
 fn spoken(seed: u64) -> String {
     let (mut shared, mut random) = (Random::new(1), Random::new(seed));
     let centres: [[f64; 3]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| 1.5 * shared.normal()));

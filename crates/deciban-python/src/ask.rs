@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use deciban::engine::Memory;
-use deciban::evaluate::{Bootstrap, Interval};
+use deciban::evaluate::Bootstrap;
 use deciban::explain::Order;
 use deciban::learn::Classifier;
 use deciban::{Error, Result, Wording};
@@ -16,7 +16,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::errors::raise;
-use crate::model::Model;
+use crate::model::{Model, Remarks};
+use crate::stream::{self, Shown};
 use crate::table::Table;
 use crate::work;
 
@@ -113,7 +114,7 @@ fn told(mut ledger: Ledger) -> Told {
 /// Name, value and interval of a figure.
 pub type Figured = (String, f64, Option<(f64, f64)>);
 
-/// All figures of labelled rows, the same as JSON, and as text. `positive` is the class of interest of two.
+/// All figures of labelled rows, the same as JSON, and as text; and remarks. `positive` is the class of interest of two.
 #[pyfunction]
 #[pyo3(signature = (model, table, application, positive=None, resamples=None, confidence=0.95, seed=0, n_jobs=None))]
 #[allow(clippy::too_many_arguments)]
@@ -127,7 +128,7 @@ pub fn evaluate(
     confidence: f64,
     seed: u64,
     n_jobs: Option<isize>,
-) -> PyResult<(Vec<Figured>, String, String)> {
+) -> PyResult<(Shown, Remarks)> {
     if resamples == Some(0) || !(confidence > 0.0 && confidence < 1.0) {
         return Err(PyValueError::new_err("give at least one resample, and a confidence between 0 and 1"));
     }
@@ -138,10 +139,7 @@ pub fn evaluate(
     let request = Evaluating { application, positive, bootstrap, memory: usize::MAX };
     work::run(py, n_jobs, |stop| {
         let rows = Memory::new(model.schema().clone(), batch)?.stopped_by(stop);
-        let found = deciban_tasks::evaluate(model, &rows, &request)?;
-        let (json, text) = (found.json().to_string(), found.text());
-        let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
-        Ok((found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text))
+        Ok(stream::shown(deciban_tasks::evaluate(model, &rows, &request)?))
     })
 }
 

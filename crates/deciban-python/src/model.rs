@@ -66,7 +66,10 @@ pub fn learned(learned: Learned, request: &Learning) -> Model {
 }
 
 /// Remarks in the words of Python, and whether each is a warning.
-pub fn told(remarks: Vec<Remark>) -> Vec<(bool, String)> {
+pub type Remarks = Vec<(bool, String)>;
+
+/// Remarks in the words of Python.
+pub fn told(remarks: Vec<Remark>) -> Remarks {
     let told = |remark: Remark| (remark.weight == Weight::Warning, remark.message(Wording::Keywords));
     remarks.into_iter().map(told).collect()
 }

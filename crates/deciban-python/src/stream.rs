@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::ask::{Figured, parsed};
-use crate::model::{Model, learned, learning, parse, told};
+use crate::model::{Model, Remarks, learned, learning, parse, told};
 use crate::remote::{self, Remote};
 use crate::rows::Rows;
 use crate::statistics::Statistics;
@@ -91,7 +91,7 @@ pub fn collect_rows(
     })
 }
 
-/// All figures of a stream of labelled rows, the same as JSON, and as text. `memory` is how many bytes figures that need
+/// All figures of a stream of labelled rows, the same as JSON, and as text; and remarks. `memory` is how many bytes figures that need
 /// all rows at once may take.
 #[pyfunction]
 #[pyo3(signature = (model, rows, target, application, weight=None, positive=None, bootstrap=None, memory=2147483648, n_jobs=None))]
@@ -107,22 +107,26 @@ pub fn evaluate_rows(
     bootstrap: Option<(usize, f64, u64)>,
     memory: usize,
     n_jobs: Option<isize>,
-) -> PyResult<(Vec<Figured>, String, String)> {
+) -> PyResult<(Shown, Remarks)> {
     let bootstrap = bootstrap.map(|(resamples, confidence, seed)| Bootstrap { resamples, confidence, seed });
     let request = Evaluating { application: parsed(application)?, positive, bootstrap, memory };
     let options = Options { target: Target::Column(target), weight, ..Options::default() };
     work::run_watched(py, n_jobs, None, |watch: &Arc<Watch>| {
         let mut files = rows.open_as(model.schema(), options, false)?;
         files.watched_by(watch.clone());
-        Ok(figured(deciban_tasks::evaluate(model.inner(), &files, &request)?))
+        Ok(shown(deciban_tasks::evaluate(model.inner(), &files, &request)?))
     })
 }
 
 /// Figures by name, the same as JSON, and as text.
-fn figured(found: Evaluated) -> (Vec<Figured>, String, String) {
+pub type Shown = (Vec<Figured>, String, String);
+
+/// Figures in all three forms, and remarks.
+pub fn shown(mut found: Evaluated) -> (Shown, Remarks) {
+    let remarks = told(std::mem::take(&mut found.remarks));
     let (json, text) = (found.json().to_string(), found.text());
     let ends = |interval: Option<Interval>| interval.map(|Interval { low, high }| (low, high));
-    (found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text)
+    ((found.figures.into_iter().map(|f| (f.name, f.value, ends(f.interval))).collect(), json, text), remarks)
 }
 
 /// On an executor: what is known of a part of labelled rows, and how many they are. The evidence of a share of them is
@@ -177,14 +181,10 @@ pub fn evaluate_parts(
     share: f64,
     positive: Option<String>,
     bootstrap: Option<(usize, f64, u64)>,
-) -> PyResult<((Vec<Figured>, String, String), Vec<(bool, String)>)> {
+) -> PyResult<(Shown, Remarks)> {
     let bootstrap = bootstrap.map(|(resamples, confidence, seed)| Bootstrap { resamples, confidence, seed });
     let request = Evaluating { application: parsed(application)?, positive, bootstrap, ..Evaluating::default() };
-    work::run(py, None, |_| {
-        let mut found = deciban_tasks::evaluate_parts(model.inner(), &parts, &request, share)?;
-        let remarks = told(std::mem::take(&mut found.remarks));
-        Ok((figured(found), remarks))
-    })
+    work::run(py, None, |_| Ok(shown(deciban_tasks::evaluate_parts(model.inner(), &parts, &request, share)?)))
 }
 
 /// Learns from rows on other machines, of which `first` are some of the first. `ask` puts questions to these machines.

@@ -82,7 +82,7 @@ def test_check_estimator(estimator, check):
         check(estimator)
 
 
-#: Those among which folds choose: a check that the choice passes by chance is no fault.
+#: Classifiers that choose by folds. They may pass a check by chance that they are expected to fail.
 SEARCHES = [Classifier(effort="quick")]
 
 

@@ -11,7 +11,7 @@ VOWELS = np.array(["a", "e", "i", "o"])
 
 
 def spoken(speakers, seed, times=10):
-    """Vowels of so many speakers, each of whom says a vowel in a way of their own, always nearly the same."""
+    """Vowels of speakers. Each of them says a vowel in a way of their own, always nearly the same."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(0).normal(0, 1.5, (4, 3))
     own = centres + rng.normal(0, 1, (speakers, 4, 3))
@@ -35,7 +35,7 @@ def test_what_a_fit_promises_is_found_on_other_speakers():
     apart, mixed = Classifier().fit(X, Y, groups=SPEAKER), Classifier().fit(X, Y)
     assert promised(mixed) < 0.2 * found(mixed)
     assert 0.7 < promised(apart) / found(apart) < 1.4
-    # What is chosen knows that the next speaker is another one.
+    # The model that is chosen is better for new speakers.
     assert found(apart) < 0.8 * found(mixed)
 
 

@@ -72,7 +72,7 @@ def test_a_missing_label_is_not_a_class():
         Classifier("gaussian").fit(X, np.ma.array(Y, mask=np.arange(N) < 3))
     with pytest.raises(ValueError, match="row 2 has no label"):
         Classifier("gaussian").fit(X, Y).update(X, np.where(np.arange(N) == 2, np.nan, Y))
-    # The same for rows that are read as a stream.
+    # Rows of a stream are refused in the same way.
     table = pa.table({"x": X[:, 0], "y": pa.array([None, *labels[1:]])})
     with pytest.raises(ValueError, match="the class is missing"):
         Classifier("gaussian").fit(iter([table]), "y")
@@ -101,7 +101,7 @@ def test_a_sparse_array_may_have_numbers_below_0():
             Classifier(name).fit(sparse, Y)
     with pytest.raises(ValueError, match="column `x0`, row [0-9]+: -[0-9.]+ is below 0; bernoulli takes flags and counts"):
         Classifier("bernoulli").fit(dense, Y)
-    # So many words that a linear model is left out where others take the table.
+    # With 180,000 words a linear model is left out, unless it is the only one that takes the table.
     wide = sp.csr_array((dense.ravel(), np.tile(np.arange(6) * 30_000, N), np.arange(0, 6 * N + 1, 6)), shape=(N, 180_000))
     assert Classifier().fit(wide, Y).score(wide, Y) > 0.75
 

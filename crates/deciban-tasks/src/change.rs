@@ -185,6 +185,8 @@ impl Changed<'_> {
                 receipt.remarks.push(format!("the companion that describes rows was dropped, since {why}: {how}"));
             }
         }
+        // Rows that are forgotten may be in it, and those that are learned are not.
+        model.about_mut().set_fingerprint(None);
         let profiles = kept.model.about().profiles();
         match change {
             Change::Update => model.about_mut().set_profiles(profiles.to_vec())?,

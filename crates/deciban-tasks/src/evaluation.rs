@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::application::{Application, Terms, find_class};
+use crate::familiar::Familiar;
 use crate::form::check_densities;
 use crate::input::Input;
 use crate::numbers;
@@ -87,17 +88,19 @@ pub struct Target {
 /// Evaluates a model.
 pub fn evaluate(model: &Model, input: &dyn Input, request: &Evaluating) -> Result<Evaluated> {
     let terms = request.application.to_model(model)?;
-    let outside = Outside::new(model);
-    let collected = collect_by(model, input, &terms, request.keeping(model.schema().classes().len()), &outside)?;
+    let (outside, familiar) = (Outside::new(model), Familiar::new(model));
+    let keeping = request.keeping(model.schema().classes().len());
+    let collected = collect_by(model, input, &terms, keeping, &outside, &familiar)?;
     let mut evaluated = figures(model.schema(), &terms, request, collected, None)?;
-    evaluated.remarks = unseen(input).into_iter().chain(evaluated.remarks).chain(outside.remarks()).collect();
+    evaluated.remarks =
+        unseen(input).into_iter().chain(evaluated.remarks).chain(outside.remarks()).chain(familiar.remark()).collect();
     Ok(with_expected(evaluated, model, &terms))
 }
 
 /// What is known of a part of the rows: the rest is elsewhere. [`evaluate_parts`] evaluates all of them.
 pub fn evaluate_part(model: &Model, input: &dyn Input, application: &Application, keeping: Keeping) -> Result<Vec<u8>> {
     let terms = application.to_model(model)?;
-    collect_by(model, input, &terms, keeping, &Outside::new(model))?.to_bytes()
+    collect_by(model, input, &terms, keeping, &Outside::new(model), &Familiar::default())?.to_bytes()
 }
 
 /// Evaluates a model by what is known of all parts of the rows, of which `drawn` is the share whose evidence was kept.
@@ -128,9 +131,11 @@ fn collect_by(
     terms: &Terms,
     keeping: Keeping,
     outside: &Outside,
+    familiar: &Familiar<'_>,
 ) -> Result<Collected> {
     let score = |batch: &Batch<'_>| {
         outside.look(batch);
+        familiar.look(batch);
         model.evidence(batch)
     };
     if terms.none_of_these.is_some() {

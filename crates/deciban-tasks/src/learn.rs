@@ -4,6 +4,7 @@
 use deciban::calibrate::Method;
 use deciban::data::{Column, Profile};
 use deciban::engine::Engine;
+use deciban::fingerprint::{Fingerprint, Noted};
 use deciban::folds::Folds;
 use deciban::learn::{Classifier, Count, Generative, Learner, Named, Options, Seen, Statistics, model_of};
 use deciban::model::{AUTO, Candidate, FUSED, Model, settles, statistics_of};
@@ -126,9 +127,9 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
     }
     let is_closed = statistics_of(kind).is_some();
     let (look, left_out) = Look::without_useless(input)?;
-    let (model, statistics, weight, remarks) = match is_closed {
+    let (model, statistics, fingerprint, weight, remarks) = match is_closed {
         true => {
-            let (learner, statistics, remarks) = request.collect(kind, input, &look)?;
+            let (learner, statistics, fingerprint, remarks) = request.collect(kind, input, &look)?;
             let weight = statistics.summary().weights().iter().sum();
             match is_generative(kind) && learner.needs_rows(&statistics)? {
                 true => {
@@ -138,10 +139,11 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
                     input.settle()?;
                     let model = learner.learn(input).map(Model::Generative)?;
                     let helps = unlabelled::check(request, kind, &statistics.summary().rows(), input)?;
-                    (model, None, weight, remarks.into_iter().chain(helps).collect())
+                    (model, None, fingerprint, weight, remarks.into_iter().chain(helps).collect())
                 }
                 false => {
-                    (of_statistics(&request.options, kind, &learner, &statistics)?, Some(statistics), weight, remarks)
+                    let model = of_statistics(&request.options, kind, &learner, &statistics)?;
+                    (model, Some(statistics), fingerprint, weight, remarks)
                 }
             }
         }
@@ -152,14 +154,16 @@ pub fn learn(request: &Learning, input: &mut dyn Input) -> Result<Learned> {
             if settles(kind) || request.calibrate.is_some() {
                 remarks.extend(remarks::keep_copies_together(input, rows)?);
             }
-            let model = request.candidate(kind, input)?.learn(input)?;
-            (model, None, weight, remarks)
+            let noted = Noted::new(input);
+            let model = request.candidate(kind, input)?.learn(&noted)?;
+            (model, None, noted.fingerprint(&input.schema()?), weight, remarks)
         }
     };
     let remarks = left_out.into_iter().chain(remarks).collect();
     let statistics = statistics.map(|statistics| (statistics, Vec::new()));
     let mut learned = Learned { model, kind: kind.into(), statistics, comparison: None, crossed: None, remarks };
-    learned.model = request.with_prior(learned.model.with_profiles(input)?, weight)?;
+    let model = learned.model.with_profiles(input)?.with_fingerprint(fingerprint);
+    learned.model = request.with_prior(model, weight)?;
     if let Some(method) = request.calibrate {
         if is_closed {
             input.sort_classes()?;
@@ -282,18 +286,21 @@ pub(crate) fn of_statistics(
     options.recipe(kind, statistics.schema().columns(), seen)?.of_statistics(statistics)
 }
 
+/// A learner, its statistics, the fingerprint of the rows, and remarks about the columns.
+type Gathered = (Generative, Statistics, Option<Fingerprint>, Vec<Remark>);
+
 impl Learning {
     /// The statistics that this model is fitted from; with remarks about the columns.
     pub fn statistics(&self, input: &mut dyn Input) -> Result<(Statistics, Vec<Remark>)> {
         self.options.check(&self.model)?;
         let look = Look::new(input)?;
-        let (_, statistics, mut remarks) = self.collect(&self.model, input, &look)?;
+        let (_, statistics, _, mut remarks) = self.collect(&self.model, input, &look)?;
         let rows = statistics.summary().rows().iter().sum();
         remarks.extend(remarks::of_schema(statistics.schema(), rows));
         Ok((statistics, remarks))
     }
 
-    fn collect(&self, kind: &str, input: &mut dyn Input, look: &Look) -> Result<(Generative, Statistics, Vec<Remark>)> {
+    fn collect(&self, kind: &str, input: &mut dyn Input, look: &Look) -> Result<Gathered> {
         let columns = input.columns()?;
         let learner = summariser(&self.options, kind, &columns, Seen::Rows(&look.profiles));
         let learner = learner.map_err(|error| look.cause(error))?;
@@ -301,12 +308,14 @@ impl Learning {
         if learner.needs_two_passes(&look.profiles) {
             input.make_rereadable()?;
         }
-        let mut statistics = learner.statistics(input)?;
+        let noted = Noted::new(input);
+        let mut statistics = learner.statistics(&noted)?;
+        let fingerprint = noted.fingerprint(&input.schema()?);
         remarks.extend(Remark::warnings(input.warnings()));
         if self.sort_classes {
             statistics.sort_classes()?;
         }
-        Ok((learner, statistics, remarks))
+        Ok((learner, statistics, fingerprint, remarks))
     }
 
     /// How the model is learned from rows whose classes are known.
@@ -333,7 +342,12 @@ impl Learning {
         let default_folds = comparison::default_folds(searched.rows, &input.schema()?);
         let drawn = (self.options.search_folds(default_folds)?, self.options.seed);
         let candidates = comparison::candidates(&searched, models, *effort, drawn, &mut remarks)?;
-        let folds = self.folds(searched.engine(), drawn.0)?;
+        let noted = Noted::new(searched.engine());
+        let folds = self.folds(&noted, drawn.0)?;
+        let fingerprint = match sample {
+            None => noted.fingerprint(&input.schema()?),
+            Some(_) => Fingerprint::of(input)?,
+        };
         // A calibration that is asked for is put on what wins without one.
         let calibrated = if self.calibrate.is_some() { 0 } else { comparison::CALIBRATED };
         let compared = CrossValidation::new(folds).calibrated(calibrated).run(searched.engine(), &candidates)?;
@@ -342,7 +356,7 @@ impl Learning {
             if !self.options.no_companion {
                 remarks.extend(accompany(&mut model, input)?);
             }
-            self.with_prior(model.with_profiles(input)?, weight)
+            self.with_prior(model.with_profiles(input)?.with_fingerprint(fingerprint.clone()), weight)
         };
         if is_fusion {
             let none = "there are no two models to fuse that tell more than the class shares, or they are no better \

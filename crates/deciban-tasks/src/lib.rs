@@ -14,6 +14,7 @@ mod cost_table;
 pub mod crossed;
 pub mod describe;
 mod evaluation;
+mod familiar;
 pub mod figures;
 mod form;
 mod fuse;

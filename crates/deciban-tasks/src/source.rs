@@ -84,8 +84,8 @@ fn blocks(model: &Model) -> Result<Vec<Block>> {
 
 /// The statistics that the members of a model are functions of, in one pass over the rows that it has learned from,
 /// and how many of their blocks each member has; those of the companion come last. If all members learn from rows and
-/// there is no companion, levels and words are counted, so that rows that cannot have been in are still found. Numbers of
-/// a sparse matrix that are no counts are not counted.
+/// there is no companion, levels and words are counted, so that rows that cannot have been in are still found. A
+/// sparse matrix with numbers below 0 is not counted.
 pub(crate) fn statistics_behind(model: &Model, rows: &dyn Engine) -> Result<(Statistics, Vec<usize>)> {
     let own: Vec<Vec<Block>> = members(model).into_iter().map(blocks).collect::<Result<_>>()?;
     let counts: Vec<usize> = own.iter().map(Vec::len).collect();

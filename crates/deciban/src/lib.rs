@@ -60,6 +60,7 @@ pub mod posterior;
 pub mod evidence;
 pub mod decision;
 pub mod family;
+pub mod fingerprint;
 pub mod folds;
 pub mod explain;
 pub mod learn;

@@ -961,7 +961,8 @@ class Classifier(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            Labelled rows, or a stream of them, as in `fit`. Labels that the model does not know are refused. Of a
+            Labelled rows that the model has not learned from, or a stream of them, as in `fit`; a warning says so if it
+            has learned from some. Labels that the model does not know are refused. Of a
             stream of more rows than 2 GiB have room for, figures that need all rows at once are left out.
         prior, costs, reject
             As in `decide`.
@@ -996,11 +997,14 @@ class Classifier(Estimator):
         application = self._application(prior, costs, reject, none_of_these)
         if isinstance(y, str):
             bootstrap = (int(resamples), confidence, seed) if intervals else None
-            return _stream.evaluate(self, X, y, sample_weight, application, which, bootstrap)
+            found, remarks = _stream.evaluate(self, X, y, sample_weight, application, which, bootstrap)
+            _warn(remarks)
+            return found
         core = self._labelled(X, y, sample_weight)
-        figures, details, text = _core.evaluate(
+        (figures, details, text), remarks = _core.evaluate(
             model, core, application, which, int(resamples) if intervals else None, confidence, seed, self.n_jobs
         )
+        _warn(remarks)
         values = {name: value for name, value, _ in figures}
         ends = {name: interval for name, _, interval in figures if interval is not None}
         return Evaluation(values, ends, json.loads(details), text.rstrip())

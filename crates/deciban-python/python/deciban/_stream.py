@@ -137,13 +137,13 @@ def evidence(classifier, X) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def evaluate(classifier, X, target: str, weight, application: str, positive, bootstrap) -> Evaluation:
-    """Evaluates by a stream of labelled rows."""
+def evaluate(classifier, X, target: str, weight, application: str, positive, bootstrap) -> tuple[Evaluation, list]:
+    """Evaluates by a stream of labelled rows; with remarks."""
     if weight is not None and not isinstance(weight, str):
         raise ValueError("sample_weight: with a stream, give the name of a column")
-    figures, details, text = _core.evaluate_rows(
+    (figures, details, text), remarks = _core.evaluate_rows(
         classifier._fitted(), rows(X), str(target), application, weight, positive, bootstrap, n_jobs=classifier.n_jobs
     )
     values = {name: value for name, value, _ in figures}
     ends = {name: interval for name, _, interval in figures if interval is not None}
-    return Evaluation(values, ends, json.loads(details), text.rstrip())
+    return Evaluation(values, ends, json.loads(details), text.rstrip()), remarks

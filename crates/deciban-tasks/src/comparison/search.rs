@@ -3,6 +3,7 @@
 
 use deciban::data::{Identity, Schema};
 use deciban::engine::{Engine, Run};
+use deciban::fingerprint::Fingerprint;
 use deciban::folds::Folds;
 use deciban::learn::{Effort, Summarise};
 use deciban::model::{Candidate, Model};
@@ -66,7 +67,7 @@ pub(crate) fn fit_options(
         options += " --equal-together";
     }
     if let Some(group) = group {
-        options += &format!(" --group {group}");
+        options += &format!(" --group {}", deciban::shown(group));
     }
     options
 }
@@ -343,7 +344,7 @@ impl Compared {
                 self.candidates[line.0].learn(input)?
             }
         };
-        model.with_profiles(input)
+        Ok(model.with_profiles(input)?.with_fingerprint(Fingerprint::of(input)?))
     }
 
     /// For people: the best `top` models, and whether the second is worse than the best.

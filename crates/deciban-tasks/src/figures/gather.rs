@@ -12,7 +12,9 @@ use deciban::{Error, Result};
 
 use super::Use;
 use super::thin::Thinning;
+use crate::familiar::Familiar;
 use crate::input::Input;
+use crate::remarks::Remark;
 
 /// Values that are kept at most.
 const KEPT: usize = 4 << 20;
@@ -38,6 +40,8 @@ pub struct Gathered {
     every: usize,
     thinning: Thinning,
     hardest: OnceLock<Vec<usize>>,
+    /// Whether the model was fitted on some of the rows.
+    pub remark: Option<Remark>,
 }
 
 /// What is known of the rows of a batch: of all of them the evaluation, of some the rest.
@@ -65,10 +69,12 @@ pub fn gather(input: &dyn Input, used: &Use<'_>, columns: &[usize]) -> Result<Ga
     let schema = used.model.schema();
     let classes = schema.classes().len();
     let mut all = Gathered::new(used, columns.to_vec());
+    let familiar = Familiar::new(used.model);
     let width = width(classes, columns.len());
     let part = |batch: &Batch<'_>| {
         let labels = batch.labels().ok_or_else(|| Error::Classes("the rows have no labels".into()))?;
         let weights = batch.row_weights();
+        familiar.look(batch);
         let mut evaluation = Evaluation::new(schema.classes(), used.costs);
         // Rows of very many classes are too many already in one batch.
         let every = (batch.rows() * width).div_ceil(KEPT).max(1).next_power_of_two();
@@ -97,6 +103,7 @@ pub fn gather(input: &dyn Input, used: &Use<'_>, columns: &[usize]) -> Result<Ga
         all.add(part);
         Ok(())
     })?;
+    all.remark = familiar.remark();
     Ok(all)
 }
 
@@ -116,6 +123,7 @@ impl Gathered {
             every: 1,
             thinning: thinning(names.len(), width),
             hardest: OnceLock::new(),
+            remark: None,
         }
     }
 

@@ -3,11 +3,11 @@
 
 use std::fmt::Write;
 
-use deciban::Result;
 use deciban::data::Kind;
 use deciban::decision::Costs;
 use deciban::learn::Classifier;
 use deciban::model::Model;
+use deciban::{Result, Wording};
 use deciban_plot::{Axis, Figure, Paint, STYLE, Scene};
 
 use super::features::not_all;
@@ -60,6 +60,9 @@ fn page(title: &str, gathered: &Gathered, used: &Use<'_>) -> Result<String> {
          <title>{0}</title>\n<style>{PAGE}{STYLE}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
         escaped(title)
     );
+    if let Some(remark) = &gathered.remark {
+        let _ = writeln!(page, "<p><strong>Warning</strong>: {}</p>", escaped(&remark.message(Wording::Plain)));
+    }
     page += &summary(gathered, used)?;
     section(
         &mut page,

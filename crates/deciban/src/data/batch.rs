@@ -123,7 +123,7 @@ impl<'a> Strided<'a> {
     }
 
     /// Copies the chosen rows, widened to `f64`.
-    pub(super) fn read(&self, rows: &Rows<'_>, out: &mut [f64]) {
+    pub(crate) fn read(&self, rows: &Rows<'_>, out: &mut [f64]) {
         with_slice!(self.values, slice => self.copy(slice, rows, out, Number::widen));
     }
 

@@ -63,7 +63,7 @@ impl Contents {
         match batch.view(column) {
             View::Numbers(view) => {
                 view.read(&all, numbers);
-                keys.iter_mut().zip(&*numbers).for_each(|(key, x)| mix(key, bits(*x)));
+                keys.iter_mut().zip(&*numbers).for_each(|(key, x)| mix(key, Self::bits(*x)));
             }
             View::Codes(codes) => {
                 keys.iter_mut().zip(*codes).for_each(|(key, code)| mix(key, self.level(column, *code)));
@@ -72,18 +72,42 @@ impl Contents {
                 let mut sums = vec![0u64; batch.rows()];
                 sparse.for_each(&all, |row, word, count| {
                     if count != 0.0 {
-                        sums[row] = sums[row].wrapping_add(hash(self.level(column, word), bits(count)));
+                        sums[row] = sums[row].wrapping_add(hash(self.level(column, word), Self::bits(count)));
                     }
                 });
                 keys.iter_mut().zip(&sums).for_each(|(key, sum)| mix(key, *sum));
             }
         }
     }
+
+    /// The key of one row, of what its cells [hold](Held).
+    pub fn key(&self, seed: u64, cells: &[Held]) -> u64 {
+        cells.iter().enumerate().fold(seed, |key, (column, cell)| match cell {
+            Held::Number(bits) => hash(key, *bits),
+            Held::Level(code) => hash(key, self.level(column, *code)),
+            Held::Words(words) => {
+                let sum =
+                    |sum: u64, (word, count): &(u32, u64)| sum.wrapping_add(hash(self.level(column, *word), *count));
+                hash(key, words.iter().fold(0, sum))
+            }
+        })
+    }
+
+    /// Numbers that are equal have equal bits, and all that are missing, too.
+    pub fn bits(x: f64) -> u64 {
+        if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }
+    }
 }
 
-/// Numbers that are equal have equal bits, and all that are missing, too.
-fn bits(x: f64) -> u64 {
-    if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }
+/// The content of a cell of a row that is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Held {
+    /// The [bits](Contents::bits) of a number.
+    Number(u64),
+    /// The code of a level.
+    Level(u32),
+    /// Codes of words, with the bits of their counts.
+    Words(Vec<(u32, u64)>),
 }
 
 #[cfg(test)]

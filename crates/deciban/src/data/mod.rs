@@ -20,7 +20,7 @@ pub use crate::numerics::Tile;
 pub use batch::{Batch, Strided, Value, Values, View};
 pub use cells::{Cells, Oddities, Rows};
 pub(crate) use cells::{ColumnSlices, RowSlices};
-pub(crate) use contents::Contents;
+pub(crate) use contents::{Contents, Held};
 pub use decides::Deciding;
 pub use gathered::Gathered;
 pub(crate) use hashes::row_hashes;

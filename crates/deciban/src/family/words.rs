@@ -205,7 +205,7 @@ pub(super) fn wrong_count(x: &Cells<'_>, (sparse, rows): Texts<'_>, name: &str) 
     no_count(name, x.row_number(i), count)
 }
 
-/// The error of a cell that is no count; `row` counts from 0.
+/// The error of a cell that does not hold a count; `row` counts from 0.
 pub(super) fn no_count(column: &str, row: u64, count: f64) -> Error {
     let column = column.to_string();
     match count {

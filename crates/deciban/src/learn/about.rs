@@ -6,10 +6,11 @@ use super::{Classifier, GenerativeModel};
 use crate::data::{Profile, Schema};
 use crate::error::{Error, Result};
 use crate::file::{Archive, Stored};
+use crate::fingerprint::Fingerprint;
 use crate::posterior::Prior;
 
-/// The columns and classes of a model, the prior it uses and that of its training data, and what its columns
-/// looked like there.
+/// The columns and classes of a model, the prior it uses and that of its training data, what its columns
+/// looked like there, and a fingerprint of its rows.
 #[derive(Clone, Debug)]
 pub struct About {
     schema: Schema,
@@ -17,12 +18,14 @@ pub struct About {
     empirical: Prior,
     profiles: Vec<Profile>,
     companion: Option<Arc<GenerativeModel>>,
+    fingerprint: Option<Fingerprint>,
 }
 
 impl About {
     /// Of a model that uses the prior of its training data.
     pub(crate) fn new(schema: Schema, empirical: Prior) -> Self {
-        About { schema, prior: empirical.clone(), empirical, profiles: Vec::new(), companion: None }
+        let profiles = Vec::new();
+        About { schema, prior: empirical.clone(), empirical, profiles, companion: None, fingerprint: None }
     }
 
     /// The columns and classes.
@@ -81,6 +84,17 @@ impl About {
         Ok(())
     }
 
+    /// What tells the rows that it was fitted on; none in models of statistics, of rows on other machines, after rows
+    /// were learned or forgotten, and in older files.
+    pub fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.fingerprint.as_ref()
+    }
+
+    /// Keeps a fingerprint of the rows, or none.
+    pub fn set_fingerprint(&mut self, fingerprint: Option<Fingerprint>) {
+        self.fingerprint = fingerprint;
+    }
+
     /// Another prior, over the same classes, to be used.
     pub(super) fn set_prior(&mut self, prior: Prior) -> Result<()> {
         Error::check_shape("classes of the prior", self.schema.classes().len(), prior.classes())?;
@@ -104,6 +118,7 @@ impl Stored for About {
         for (which, prior) in [("prior", &self.prior), ("empirical", &self.empirical)] {
             archive.put(&format!("{name}.{which}"), &[prior.classes()], prior.probabilities())?;
         }
+        self.fingerprint.iter().try_for_each(|own| own.store(archive, &format!("{name}.fingerprint")))?;
         if !self.profiles.is_empty() {
             archive.put_json(&format!("{name}.profiles"), &self.profiles)?;
         }
@@ -116,7 +131,10 @@ impl Stored for About {
         let classes = schema.classes().len();
         let [prior, empirical] = ["prior", "empirical"]
             .map(|which| archive.finite(&format!("{name}.{which}"), &[classes]).and_then(Prior::new));
-        let mut about = About { schema, prior: prior?, empirical: empirical?, profiles: Vec::new(), companion: None };
+        let own = format!("{name}.fingerprint");
+        let fingerprint = archive.has(&format!("{own}.keys")).then(|| Fingerprint::load(archive, &own)).transpose()?;
+        let (profiles, companion) = (Vec::new(), None);
+        let mut about = About { schema, prior: prior?, empirical: empirical?, profiles, companion, fingerprint };
         if let Some(profiles) = archive.json_if_any::<Vec<Profile>>(&format!("{name}.profiles"))? {
             let fits = profiles.len() == about.schema.columns().len() && profiles.iter().all(Profile::is_sound);
             match fits {

@@ -301,7 +301,7 @@ impl Options {
         }
     }
 
-    /// What tells rows apart, if it is not their places.
+    /// How an engine tells rows apart for these options; `None` for their places.
     pub fn identity(&self) -> Option<Identity> {
         match (&self.group, self.equal_together) {
             (Some(_), _) => Some(Identity::Group),

@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::explain::{Explanation, Order};
 use crate::family::Domain;
 use crate::file::{Archive, Stored, readable};
+use crate::fingerprint::Fingerprint;
 use crate::learn::{About, Classifier, Group, Learner, Named, Options, Seen, Statistics};
 use crate::output;
 
@@ -257,6 +258,12 @@ impl Model {
     pub fn with_profiles(mut self, engine: &dyn Engine) -> Result<Self> {
         self.about_mut().set_profiles(engine.profiles()?)?;
         Ok(self)
+    }
+
+    /// The model with a fingerprint of the rows that it was fitted on, or without one.
+    pub fn with_fingerprint(mut self, fingerprint: Option<Fingerprint>) -> Self {
+        self.about_mut().set_fingerprint(fingerprint);
+        self
     }
 
     /// The model without its calibration, if it has one.
