@@ -16,20 +16,18 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return None;
         }
-        let bar = Arc::new(ProgressBar::new(0));
-        bar.set_message(what);
         let style =
             |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         // No numbers before there are some.
-        bar.set_style(style("{msg}"));
+        let bar = Arc::new(ProgressBar::new(0).with_style(style("{msg}")).with_message(what));
         let with_bar = style("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
         let shared = bar.clone();
         files.on_progress(Box::new(move |read, total| match total {
             _ if read == 0 => {}
             Some(total) => {
-                shared.set_style(with_bar.clone());
                 shared.set_length(total);
                 shared.set_position(read);
+                shared.set_style(with_bar.clone());
             }
             None => shared.set_message(format!("{what} {}", HumanBytes(read))),
         }));
