@@ -23,15 +23,17 @@ const DRAWN_CELLS: usize = 16_000;
 const MOST_DRAWN: usize = 400;
 
 /// The families that the page can score; others are left to the service.
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 16] = [
     "gaussian",
     "categorical",
     "bernoulli",
     "multinomial",
     "poisson",
+    "negative-binomial",
     "exponential",
     "log-normal",
     "gamma",
+    "beta",
     "histogram",
     "auto",
     "a1de",

@@ -32,7 +32,7 @@ fn node() -> Command {
 /// 400 people of two or three classes, with columns of every kind.
 pub fn people(folder: &Path, classes: usize) -> String {
     let mut random = Random::new(classes as u64);
-    let mut text = String::from("age,weight,spend,wait,gain,size,visits,calls,colour,smoker,born,note,group\n");
+    let mut text = String::from("age,weight,spend,wait,gain,size,visits,calls,share,colour,smoker,born,note,group\n");
     let words = ["free", "Entry", "win", "£", "hello", "Élan", "see", "you", "it's", "ΣΟΦΟΣ", "ok!!!", "now"];
     for i in 0..400 {
         let k = i % classes;
@@ -52,7 +52,7 @@ pub fn people(folder: &Path, classes: usize) -> String {
         }
         let size = if random.uniform() < 0.05 { String::new() } else { format!("{size:.3}") };
         text += &[age, weight, spend, wait, gain].map(|x| format!("{x:.3},")).concat();
-        text += &format!("{size},{visits},{calls}");
+        text += &format!("{size},{visits},{calls},{:.4}", 1.0 / (1.0 + 0.3 * spend));
         text += &format!(
             ",{colour},{smoker},{born}-03-{:02},{},{}\n",
             1 + random.below(28),
@@ -163,7 +163,7 @@ fn the_pages_scorer_agrees_with_the_library() {
     // Besides flags and counts; size is below 0 here and there.
     let others = ["size", "colour", "smoker", "born", "note"];
     let all_but_note =
-        ["age", "weight", "spend", "wait", "gain", "size", "visits", "calls", "colour", "smoker", "born"];
+        ["age", "weight", "spend", "wait", "gain", "size", "visits", "calls", "share", "colour", "smoker", "born"];
     let of = |file, target, ignore, model, options| Case { file, target, ignore, model, options, calibrate: None };
     let wines = |model, options| of(&wine, "Type", &[], model, options);
     let mut cases = vec![
@@ -188,7 +188,8 @@ fn the_pages_scorer_agrees_with_the_library() {
         of(&cancer, "diagnosis", &[], "probit", json!({})),
         of(&cancer, "diagnosis", &[], "cloglog", json!({})),
     ];
-    let families = json!({ "family": [["spend", "log-normal"], ["wait", "exponential"], ["gain", "gamma"], ["size", "histogram"]] });
+    let families = json!({ "family": [["spend", "log-normal"], ["wait", "exponential"], ["gain", "gamma"], ["size", "histogram"],
+        ["visits", "negative-binomial"], ["share", "beta"]] });
     let mut joint = families.clone();
     joint["joint_numbers"] = json!(true);
     for people in [&two, &three] {
@@ -214,7 +215,7 @@ fn the_pages_scorer_agrees_with_the_library() {
         cases.push(of(&three, "group", &plain, model, json!({})));
     }
     cases.push(of(&three, "group", &plain, "a1de", json!({ "pseudo_count": 0.5 })));
-    let few = ["age", "weight", "spend", "wait", "born", "note", "calls"];
+    let few = ["age", "weight", "spend", "wait", "born", "note", "calls", "share"];
     cases.push(of(&two, "group", &few, "table", json!({})));
     cases.push(of(&three, "group", &few, "table", json!({ "pseudo_count": 0.5 })));
     for file in [(&wine, "Type"), (&cancer, "diagnosis")] {

@@ -1,11 +1,13 @@
-//! Poisson, exponential, log-normal and gamma: SciPy's values (`reference/exponential.py` made
-//! them), the laws of their statistics, recovery of their parameters, and hostile input.
+//! Poisson, exponential, log-normal, gamma, beta and negative binomial: reference values (`reference/exponential.py`
+//! made them), the laws of their statistics, recovery of their parameters, and hostile input.
 
 use deciban::data::{Batch, Cells, Column, Rows, Tile, Value};
+use deciban::family::beta::Beta;
 use deciban::family::exponential::Exponential;
 use deciban::family::exponential_family::{ExponentialFamily, ExponentialStatistic, Independent, Member};
 use deciban::family::gamma::Gamma;
 use deciban::family::log_normal::LogNormal;
+use deciban::family::negative_binomial::NegativeBinomial;
 use deciban::family::poisson::Poisson;
 use deciban::family::{AnyFamily, AnyStatistic, Density, Family, Names};
 use deciban::file::{from_bytes, to_bytes};
@@ -48,11 +50,11 @@ fn score(density: &impl Density, x: &[f64]) -> deciban::Result<Tile> {
 }
 
 #[test]
-fn fits_and_densities_agree_with_scipy() {
+fn fits_and_densities_agree_with_references() {
     let cases: serde_json::Value = serde_json::from_str(include_str!("reference/exponential.json")).unwrap();
     let numbers = |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
     let cases = cases.as_array().unwrap();
-    assert_eq!(cases.len(), 10);
+    assert_eq!(cases.len(), 17);
     for case in cases {
         let name = case["family"].as_str().unwrap();
         let family = match name {
@@ -60,6 +62,8 @@ fn fits_and_densities_agree_with_scipy() {
             "exponential" => AnyFamily::Exponential(Exponential {}),
             "log-normal" => AnyFamily::LogNormal(LogNormal {}),
             "gamma" => AnyFamily::Gamma(Gamma {}),
+            "beta" => AnyFamily::Beta(Beta {}),
+            "negative-binomial" => AnyFamily::NegativeBinomial(NegativeBinomial { rate: POISSON }),
             other => panic!("there is no family named {other}"),
         };
         let density = fit(&family, &[observe(&family, &numbers(&case["x"]), None).unwrap()]).unwrap();
@@ -78,12 +82,24 @@ fn fits_and_densities_agree_with_scipy() {
     }
 }
 
+/// What a family describes.
+#[derive(Clone, Copy)]
+enum Domain {
+    Counts,
+    Positive,
+    Shares,
+}
+
 /// Draws in the domain of each family, wildly scaled.
-fn draws(seed: u64, n: usize, counts: bool) -> Vec<f64> {
+fn draws(seed: u64, n: usize, domain: Domain) -> Vec<f64> {
     let mut random = Random::new(seed);
     let scale = 10f64.powf(12.0 * random.uniform() - 6.0);
     let x = (0..n).map(|_| random.gamma(0.7) * scale);
-    if counts { x.map(|x| x.ceil().min(1e15)).collect() } else { x.map(|x| x.max(1e-300)).collect() }
+    match domain {
+        Domain::Counts => x.map(|x| x.ceil().min(1e15)).collect(),
+        Domain::Positive => x.map(|x| x.max(1e-300)).collect(),
+        Domain::Shares => x.map(|x| (x / (1.0 + x)).clamp(1e-300, 1.0 - f64::EPSILON)).collect(),
+    }
 }
 
 fn close<E: ExponentialFamily>(
@@ -103,8 +119,8 @@ fn close<E: ExponentialFamily>(
     Ok(())
 }
 
-fn laws<E: ExponentialFamily>(family: &E, seed: u64, sizes: [usize; 3], counts: bool) -> Result<(), TestCaseError> {
-    let x = draws(seed, sizes.iter().sum(), counts);
+fn laws<E: ExponentialFamily>(family: &E, seed: u64, sizes: [usize; 3], domain: Domain) -> Result<(), TestCaseError> {
+    let x = draws(seed, sizes.iter().sum(), domain);
     let mut random = Random::new(seed ^ 1);
     let w: Vec<f64> = x.iter().map(|_| 0.1 + random.uniform()).collect();
     let cut = [0, sizes[0], sizes[0] + sizes[1], x.len()];
@@ -142,15 +158,16 @@ proptest! {
 
     #[test]
     fn merging_is_a_monoid(seed: u64, sizes in [1usize..3000, 1usize..300, 0usize..40]) {
-        laws(&POISSON, seed, sizes, true)?;
-        laws(&Exponential {}, seed, sizes, false)?;
-        laws(&LogNormal {}, seed, sizes, false)?;
-        laws(&Gamma {}, seed, sizes, false)?;
+        laws(&POISSON, seed, sizes, Domain::Counts)?;
+        laws(&Exponential {}, seed, sizes, Domain::Positive)?;
+        laws(&LogNormal {}, seed, sizes, Domain::Positive)?;
+        laws(&Gamma {}, seed, sizes, Domain::Positive)?;
+        laws(&Beta {}, seed, sizes, Domain::Shares)?;
     }
 
     #[test]
     fn a_weight_is_a_repetition(seed: u64, n in 1usize..200) {
-        let x = draws(seed, n, true);
+        let x = draws(seed, n, Domain::Counts);
         let twice: Vec<f64> = x.iter().flat_map(|&x| [x, x]).collect();
         let doubled = vec![2.0; n];
         close(&observe(&POISSON, &twice, None).unwrap(), &observe(&POISSON, &x, Some(&doubled)).unwrap(), 0.0)?;
@@ -195,8 +212,11 @@ fn recover<E: ExponentialFamily>(family: E, parameters: &[f64], errors: &[f64]) 
         assert!((found - expected).abs() < *error, "{found}, not {expected} ± {error}");
     }
     let Value::Number(drawn) = density.sample(0, &mut random).unwrap()[0] else { panic!("a number") };
-    assert!(E::contains(drawn));
-    assert_eq!(from_bytes::<Independent<E>>(&to_bytes(&density).unwrap()).unwrap().member(0, 0).parameters(), found);
+    assert!(E::Member::contains(drawn));
+    assert_eq!(
+        from_bytes::<Independent<E::Member>>(&to_bytes(&density).unwrap()).unwrap().member(0, 0).parameters(),
+        found
+    );
 }
 
 #[test]
@@ -210,6 +230,13 @@ fn samples_recover_the_parameters() {
         let psi = deciban::numerics::trigamma(k);
         let unit = 4.5 / (1e5 * (k * psi - 1.0)).sqrt();
         recover(Gamma {}, &[k, theta], &[unit * k.sqrt(), unit * theta * psi.sqrt()]);
+    }
+    // The inverse of the information [ψ′(a) − ψ′(n), −ψ′(n); −ψ′(n), ψ′(b) − ψ′(n)].
+    for (a, b) in [(0.4, 3.0), (20.0, 7.0)] {
+        let [of_a, of_b, of_n] = [a, b, a + b].map(deciban::numerics::trigamma);
+        let determinant = of_a * of_b - of_n * (of_a + of_b);
+        let error = |other: f64| 4.5 * ((other - of_n) / determinant / 1e5).sqrt();
+        recover(Beta {}, &[a, b], &[error(of_b), error(of_a)]);
     }
 }
 
@@ -260,6 +287,7 @@ fn what_lies_outside_is_named() {
     refused(&LogNormal {}, 2.0, 0.0, "0 is not one of the numbers above 0");
     refused(&Gamma {}, 2.0, 0.0, "family=c0=histogram");
     refused(&Gamma {}, 2.0, f64::INFINITY, "infinite");
+    refused(&Beta {}, 0.3, 1.0, "1 is not one of the numbers between 0 and 1");
     assert_eq!(observe(&Exponential {}, &[0.0], None).unwrap().weight(0), 1.0);
 }
 
@@ -287,14 +315,21 @@ fn extreme_numbers_stay_numbers() {
     let out = score(&fit(&LogNormal {}, &[sums]).unwrap(), &hostile).unwrap();
     assert!(out.data().iter().all(|x| x.is_finite()), "{:?}", out.data());
     assert!(observe(&Exponential {}, &[f64::MAX; 3], None).is_err());
+    let hostile = [5e-324, 1e-310, 1e-9, 0.5, 1.0 - f64::EPSILON];
+    let out = score(&fit(&Beta {}, &[observe(&Beta {}, &hostile, None).unwrap()]).unwrap(), &hostile).unwrap();
+    assert!(out.data().iter().all(|x| x.is_finite()), "{:?}", out.data());
+    let dispersed = NegativeBinomial::default();
+    let hostile = [0.0, 1.0, 4e15, 1e200, 1e300];
+    let out = score(&fit(&dispersed, &[observe(&dispersed, &hostile, None).unwrap()]).unwrap(), &hostile).unwrap();
+    assert!(out.data().iter().all(|x| !x.is_nan()), "{:?}", out.data());
 }
 
 #[test]
 fn damaged_parameters_are_refused() {
     let good = fit(&Gamma {}, &[observe(&Gamma {}, &[1.0, 3.0], None).unwrap()]).unwrap();
     let bytes = to_bytes(&good).unwrap();
-    assert!(from_bytes::<Independent<Gamma>>(&bytes).is_ok());
-    assert!(from_bytes::<Independent<Poisson>>(&bytes).is_err());
+    assert!(from_bytes::<Independent<<Gamma as ExponentialFamily>::Member>>(&bytes).is_ok());
+    assert!(from_bytes::<Independent<<Poisson as ExponentialFamily>::Member>>(&bytes).is_err());
     assert!(<Gamma as ExponentialFamily>::Member::new(&[-1.0, 2.0]).is_none());
     assert!(<Poisson as ExponentialFamily>::Member::new(&[f64::NAN]).is_none());
 }

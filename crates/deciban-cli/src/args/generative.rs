@@ -19,7 +19,8 @@ pub struct GenerativeArgs {
     /// naive-bayes: one Gaussian of all numbers with --covariance, instead of one per column
     #[arg(long)]
     joint_numbers: bool,
-    /// naive-bayes: another family for a column, or for all numbers: gamma, log-normal, histogram, auto, ...
+    /// naive-bayes: another family for a column, or for all numbers: gamma, log-normal, beta, negative-binomial,
+    /// histogram, auto, ...
     #[arg(long, value_name = "[COLUMN=]FAMILY", value_delimiter = ',')]
     family: Vec<String>,
     /// naive-bayes, table, tree, a1de: cut points of a number, as COLUMN=400,800,1200; otherwise they are found

@@ -118,7 +118,8 @@ class Classifier(Estimator):
     joint_numbers : bool, default False
         Naive Bayes has one Gaussian of all numbers instead of one per column.
     family : str or dict, optional
-        The family of all numbers, or of columns by name, in naive Bayes: "gamma", "log-normal", "histogram", "auto", ...
+        The family of all numbers, or of columns by name, in naive Bayes: "gamma", "log-normal", "beta",
+        "negative-binomial", "histogram", "auto", ...
     bins : dict, optional
         Cut points of numbers by column, for naive Bayes, tables, trees and A1DE.
     min_count : float, optional

@@ -2,7 +2,7 @@
 // class, and `explain(x, columns)`, the same split over features. A missing cell adds nothing.
 
 import { MISSING } from './cells.js';
-import { doubles, itakuraSaito, stirlingRest } from './numbers.js';
+import { doubles, itakuraSaito, lessLn1p, stirlingRest } from './numbers.js';
 
 const zeros = (n) => new Array(n).fill(0);
 const plus = (a, b) => a.map((a, c) => a + b[c]);
@@ -149,18 +149,18 @@ export class Multinomial {
   }
 }
 
-/** Single numbers with one or two parameters; `inside` says which numbers the family describes. */
+/** Single numbers with one or two parameters; `inside` says which numbers the family describes. Any other says nothing. */
 class SingleNumbers extends Independent {
-  constructor({ json, arrays }, { inside, domain, logDensity }) {
+  constructor({ json, arrays }, { inside, logDensity }) {
     super();
     const [classes, width, each] = json.shape;
     const flat = doubles(arrays.parameters);
     const parameters = (c, j) => flat.subarray((c * width + j) * each, (c * width + j + 1) * each);
-    Object.assign(this, { classes, parameters, inside, domain, logDensity });
+    Object.assign(this, { classes, parameters, inside, logDensity });
   }
 
   ofColumn(j, x) {
-    if (!this.inside(x)) throw new Error(`${x} is not one of the ${this.domain} of this family`);
+    if (!this.inside(x)) return zeros(this.classes);
     return Array.from({ length: this.classes }, (_, c) => this.logDensity(x, ...this.parameters(c, j)));
   }
 }
@@ -168,20 +168,38 @@ class SingleNumbers extends Independent {
 /** λˣ e^(−λ)/x! = exp(−x d(λ, x) − r(x)), with d(a, b) = a/b − 1 − ln(a/b) and r the rest of Stirling's formula. */
 const poisson = {
   inside: (x) => x >= 0 && Number.isInteger(x),
-  domain: 'counts 0, 1, 2, ...',
   logDensity: (x, rate) => (x > 0 ? -x * itakuraSaito(rate, x) - stirlingRest(x) : -rate),
 };
-const exponential = { inside: (x) => x >= 0, domain: 'numbers of at least 0', logDensity: (x, mean) => -x / mean - Math.log(mean) };
+const exponential = { inside: (x) => x >= 0, logDensity: (x, mean) => -x / mean - Math.log(mean) };
 const logNormal = {
   inside: (x) => x > 0,
-  domain: 'numbers above 0',
   logDensity: (x, mean, sd) => -0.5 * ((Math.log(x) - mean) / sd) ** 2 - Math.log(x) - Math.log(sd) - 0.5 * Math.log(2 * Math.PI),
 };
 /** With m the mean and k the shape: −k d(x, m) − ln x + ln k − r(k). */
 const gamma = {
   inside: (x) => x > 0,
-  domain: 'numbers above 0',
   logDensity: (x, shape, scale) => -shape * itakuraSaito(x, shape * scale) - Math.log(x) + Math.log(shape) - stirlingRest(shape),
+};
+
+/** With n = a + b and m = a/n: −a d(x, m) − b d(1−x, 1−m) − ln x − ln(1−x) + ln(ab/n) − r(a) − r(b) + r(n). */
+const beta = {
+  inside: (x) => x > 0 && x < 1,
+  logDensity: (x, a, b) => {
+    const n = a + b;
+    const constant = Math.log(a) + Math.log(b / n) - stirlingRest(a) - stirlingRest(b) + stirlingRest(n);
+    return constant - a * itakuraSaito(x, a / n) - b * itakuraSaito(1 - x, b / n) - Math.log(x) - Math.log1p(-x);
+  },
+};
+/** With m the mean, φ the dispersion, s = 1/φ and u = (x−m)/(s+m): −s (u − ln(1+u)) − x d(m(x+s)/(s+m), x) − ln(1+xφ) + r(x+s) − r(s) − r(x). */
+const negativeBinomial = {
+  inside: poisson.inside,
+  logDensity: (x, m, dispersion) => {
+    if (dispersion === 0) return poisson.logDensity(x, m);
+    const s = 1 / dispersion;
+    if (x === 0) return -s * Math.log1p(m * dispersion);
+    const ofX = -x * itakuraSaito((m * (x + s)) / (s + m), x) - stirlingRest(x);
+    return ofX - s * lessLn1p((x - m) / (s + m)) - Math.log1p(x * dispersion) + (stirlingRest(x + s) - stirlingRest(s));
+  },
 };
 
 /** p(bin | class) over the width of the bin; the outer bins take all that lies beyond. */
@@ -210,5 +228,7 @@ export const FAMILIES = {
   exponential: (numbers) => new SingleNumbers(numbers, exponential),
   'log-normal': (numbers) => new SingleNumbers(numbers, logNormal),
   gamma: (numbers) => new SingleNumbers(numbers, gamma),
+  beta: (numbers) => new SingleNumbers(numbers, beta),
+  'negative-binomial': (numbers) => new SingleNumbers(numbers, negativeBinomial),
   histogram: (numbers) => new Histogram(numbers),
 };

@@ -59,10 +59,15 @@ export function stirlingRest(x) {
   return x < 10 ? lnGamma(x + 1) - x * Math.log(x) + x : stirlingSeries(x);
 }
 
-/** a/b − 1 − ln(a/b) ≥ 0; where a is near b, u − ln(1 + u) by its series. */
+/** a/b − 1 − ln(a/b) ≥ 0. */
 export function itakuraSaito(a, b) {
   const u = (a - b) / b;
-  if (Math.abs(u) > 0.3) return a / b - 1 - Math.log(a / b);
+  return Math.abs(u) > 0.3 ? a / b - 1 - Math.log(a / b) : lessLn1p(u);
+}
+
+/** u − ln(1 + u), with all its digits also where u is small. */
+export function lessLn1p(u) {
+  if (Math.abs(u) > 0.3) return u - Math.log1p(u);
   // ln(1 + u) = 2 artanh r with r = u/(2 + u), so that u − ln(1 + u) = ru − 2r(y/3 + y²/5 + …), y = r².
   const r = u / (2 + u);
   const y = r * r;

@@ -27,6 +27,11 @@ pub struct Waiting {
 
 impl Member for Waiting {
     const PARAMETERS: &'static [&'static str] = &["mean"];
+    const DOMAIN: &'static str = "numbers of at least 0";
+
+    fn contains(x: f64) -> bool {
+        x >= 0.0
+    }
 
     fn new(parameters: &[f64]) -> Option<Self> {
         match *parameters {
@@ -54,11 +59,6 @@ impl Member for Waiting {
 
 impl ExponentialFamily for Exponential {
     type Member = Waiting;
-    const DOMAIN: &'static str = "numbers of at least 0";
-
-    fn contains(x: f64) -> bool {
-        x >= 0.0
-    }
 
     fn member(&self, _: f64, mean: f64, _: f64) -> Result<Waiting, &'static str> {
         Waiting::new(&[mean]).ok_or("is 0 throughout")

@@ -1,4 +1,4 @@
-//! One path for the exponential families of single numbers: Poisson, exponential, log-normal, gamma.
+//! One path for the exponential families of single numbers: Poisson, exponential, log-normal, gamma, beta.
 //!
 //! A family has a sufficient statistic t(x) and a divergence d(a, b) ≥ 0 of its means. Of each
 //! column a class keeps
@@ -33,13 +33,8 @@ use crate::statistic::{Retract, Statistic};
 pub trait ExponentialFamily: Clone + Debug + Send + Sync + 'static {
     /// A density of the family.
     type Member: Member;
-    /// What a column must hold, as an error says it.
-    const DOMAIN: &'static str;
     /// The least mean of t.
     const LEAST: f64 = 0.0;
-
-    /// Whether a density of the family may be positive at a finite `x`.
-    fn contains(x: f64) -> bool;
 
     /// t(x)
     fn sufficient(x: f64) -> f64 {
@@ -69,6 +64,11 @@ pub trait ExponentialFamily: Clone + Debug + Send + Sync + 'static {
 pub trait Member: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The names of its parameters.
     const PARAMETERS: &'static [&'static str];
+    /// What a column must hold, as an error says it.
+    const DOMAIN: &'static str;
+
+    /// Whether a density of the family may be positive at a finite `x`.
+    fn contains(x: f64) -> bool;
 
     /// The density with these parameters; `None` where they are out of range.
     fn new(parameters: &[f64]) -> Option<Self>;
@@ -269,8 +269,8 @@ impl<E: ExponentialFamily> Stored for ExponentialStatistic<E> {
 }
 
 /// Cells that the family does not contain are refused, and so are infinite ones.
-fn check_domain<E: ExponentialFamily>(column: &[f64], x: &Cells<'_>, name: &str) -> Result<()> {
-    let Some(i) = column.iter().position(|x| !(x.is_nan() || x.is_finite() && E::contains(*x))) else {
+pub(super) fn check_domain<M: Member>(column: &[f64], x: &Cells<'_>, name: &str) -> Result<()> {
+    let Some(i) = column.iter().position(|x| !(x.is_nan() || x.is_finite() && M::contains(*x))) else {
         return Ok(());
     };
     let row = x.row_number(i) + 1;
@@ -280,31 +280,51 @@ fn check_domain<E: ExponentialFamily>(column: &[f64], x: &Cells<'_>, name: &str)
     let message = format!(
         "{} is not one of the {} of this family; give §family='{name}=gaussian' or §family='{name}=histogram'",
         column[i],
-        E::DOMAIN
+        M::DOMAIN
     );
     Err(Error::Cell { column: name.into(), row, message })
 }
 
 /// How a column's name stands at its place.
-fn name(names: &[String], j: usize) -> &str {
+pub(super) fn name(names: &[String], j: usize) -> &str {
     names.get(j).map_or("", String::as_str)
 }
 
 /// The densities of a block: a member of the family for each class and column.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Independent<E: ExponentialFamily> {
+pub struct Independent<M> {
     /// Class by class, each with the columns in order.
-    members: Vec<Vec<E::Member>>,
+    members: Vec<Vec<M>>,
 }
 
-impl<E: ExponentialFamily> Independent<E> {
+impl<M: Member> Independent<M> {
+    /// A density of each class and column; without one `member` says why.
+    pub(super) fn of_members(
+        classes: usize,
+        width: usize,
+        names: Names<'_>,
+        member: impl Fn(usize, usize) -> Result<M, &'static str>,
+    ) -> Result<Self> {
+        let named = |class: usize, j: usize| {
+            member(class, j).map_err(|why| {
+                let (column, class) = (name(names.columns, j), name(names.classes, class));
+                Error::Schema(format!(
+                    "column `{column}` {why} within class `{class}`: leave it out with §ignore='{column}', \
+                     or give §family='{column}=histogram'"
+                ))
+            })
+        };
+        let row = |class: usize| (0..width).map(|j| named(class, j)).collect();
+        Ok(Independent { members: (0..classes).map(row).collect::<Result<_>>()? })
+    }
+
     /// The density of a column given the class.
-    pub fn member(&self, class: usize, column: usize) -> &E::Member {
+    pub fn member(&self, class: usize, column: usize) -> &M {
         &self.members[class][column]
     }
 }
 
-impl<E: ExponentialFamily> Density for Independent<E> {
+impl<M: Member> Density for Independent<M> {
     fn classes(&self) -> usize {
         self.members.len()
     }
@@ -318,7 +338,7 @@ impl<E: ExponentialFamily> Density for Independent<E> {
         let rows = |p: usize| {
             columns.iter().take(self.width()).enumerate().map(|(j, c)| (c.name.clone(), values(p, j))).collect()
         };
-        E::Member::PARAMETERS.iter().enumerate().map(|(p, what)| Parameters { what, rows: rows(p) }).collect()
+        M::PARAMETERS.iter().enumerate().map(|(p, what)| Parameters { what, rows: rows(p) }).collect()
     }
 
     fn of_groups(&self, groups: std::ops::Range<usize>) -> Self {
@@ -336,7 +356,7 @@ impl<E: ExponentialFamily> Density for Independent<E> {
                 return Err(Error::Infinite { column: name(names, j).into(), row: x.row_number(i) + 1 });
             }
             for (class, members) in self.members.iter().enumerate() {
-                let known = |x: &f64| !x.is_nan() && E::contains(*x);
+                let known = |x: &f64| !x.is_nan() && M::contains(*x);
                 let cells = out.column_mut(class).iter_mut().zip(tile.column(j)).filter(|(_, x)| known(x));
                 cells.for_each(|(out, x)| *out += members[j].log_density(*x));
             }
@@ -345,7 +365,7 @@ impl<E: ExponentialFamily> Density for Independent<E> {
     }
 
     fn domain(&self) -> Option<Domain> {
-        Some(Domain { what: E::DOMAIN, contains: E::contains })
+        Some(Domain { what: M::DOMAIN, contains: M::contains })
     }
 
     fn column_mean(&self, group: usize, column: usize) -> Option<f64> {
@@ -358,9 +378,9 @@ impl<E: ExponentialFamily> Density for Independent<E> {
     }
 }
 
-impl<E: ExponentialFamily> Stored for Independent<E> {
+impl<M: Member> Stored for Independent<M> {
     fn store(&self, archive: &mut Archive, name: &str) -> Result<()> {
-        let shape = [self.classes(), self.width(), E::Member::PARAMETERS.len()];
+        let shape = [self.classes(), self.width(), M::PARAMETERS.len()];
         let values: Vec<f64> = self.members.iter().flatten().flat_map(Member::parameters).collect();
         archive.put_json(&format!("{name}.shape"), &shape)?;
         archive.put(&format!("{name}.parameters"), &shape, &values)
@@ -368,10 +388,10 @@ impl<E: ExponentialFamily> Stored for Independent<E> {
 
     fn load(archive: &Archive, name: &str) -> Result<Self> {
         let [classes, width, _]: [usize; 3] = archive.json(&format!("{name}.shape"))?;
-        let each = E::Member::PARAMETERS.len();
+        let each = M::PARAMETERS.len();
         let values = archive.finite(&format!("{name}.parameters"), &[classes, width, each])?;
         let damaged = || archive.damaged(&format!("`{name}` holds parameters out of range"));
-        let members: Option<Vec<E::Member>> = values.chunks_exact(each).map(Member::new).collect();
+        let members: Option<Vec<M>> = values.chunks_exact(each).map(M::new).collect();
         let members = members.filter(|_| width > 0).ok_or_else(damaged)?;
         Ok(Independent { members: members.chunks_exact(width).map(<[_]>::to_vec).collect() })
     }
@@ -379,7 +399,7 @@ impl<E: ExponentialFamily> Stored for Independent<E> {
 
 impl<E: ExponentialFamily> Family for E {
     type Statistic = ExponentialStatistic<E>;
-    type Density = Independent<E>;
+    type Density = Independent<E::Member>;
 
     fn empty(&self, width: usize) -> ExponentialStatistic<E> {
         ExponentialStatistic::empty(width)
@@ -399,7 +419,7 @@ impl<E: ExponentialFamily> Family for E {
             part.read_numbers(&mut tile)?;
             part.read_weights(&mut weights);
             for (j, column) in statistic.columns.iter_mut().enumerate() {
-                check_domain::<E>(tile.column(j), &part, name(names, j))?;
+                check_domain::<E::Member>(tile.column(j), &part, name(names, j))?;
                 let there = || tile.column(j).iter().zip(&weights).filter(|(x, _)| !x.is_nan());
                 t.clear();
                 t.extend(there().map(|(x, _)| E::sufficient(*x)));
@@ -419,23 +439,16 @@ impl<E: ExponentialFamily> Family for E {
         self.with_events(pseudo_count / 2.0)
     }
 
-    fn fit(&self, classes: &[&ExponentialStatistic<E>], names: Names<'_>) -> Result<Independent<E>> {
+    fn fit(&self, classes: &[&ExponentialStatistic<E>], names: Names<'_>) -> Result<Independent<E::Member>> {
         self.check()?;
         let member = |class: usize, j: usize| {
             let sum = &classes[class].columns[j];
-            let found = match sum.weight > 0.0 {
-                true => self.member(sum.weight, sum.mean().0, sum.divergence / sum.weight),
-                false => Err("has no values"),
-            };
-            found.map_err(|why| {
-                let (column, class) = (name(names.columns, j), name(names.classes, class));
-                Error::Schema(format!(
-                    "column `{column}` {why} within class `{class}`: leave it out with §ignore='{column}', \
-                     or give §family='{column}=histogram'"
-                ))
-            })
+            if sum.weight > 0.0 {
+                self.member(sum.weight, sum.mean().0, sum.divergence / sum.weight)
+            } else {
+                Err("has no values")
+            }
         };
-        let row = |class: usize| (0..classes[class].width()).map(|j| member(class, j)).collect();
-        Ok(Independent { members: (0..classes.len()).map(row).collect::<Result<_>>()? })
+        Independent::of_members(classes.len(), classes.first().map_or(0, |class| class.width()), names, member)
     }
 }

@@ -52,6 +52,11 @@ impl GammaDensity {
 
 impl Member for GammaDensity {
     const PARAMETERS: &'static [&'static str] = &["shape", "scale"];
+    const DOMAIN: &'static str = "numbers above 0";
+
+    fn contains(x: f64) -> bool {
+        x > 0.0
+    }
 
     fn new(parameters: &[f64]) -> Option<Self> {
         let [shape, scale] = *parameters else { return None };
@@ -80,11 +85,6 @@ impl Member for GammaDensity {
 
 impl ExponentialFamily for Gamma {
     type Member = GammaDensity;
-    const DOMAIN: &'static str = "numbers above 0";
-
-    fn contains(x: f64) -> bool {
-        x > 0.0
-    }
 
     fn divergence(a: f64, b: f64, delta: f64) -> f64 {
         itakura_saito(a, b, delta)

@@ -35,6 +35,11 @@ pub struct LogNormalDensity {
 
 impl Member for LogNormalDensity {
     const PARAMETERS: &'static [&'static str] = &["mean of the logarithm", "standard deviation of the logarithm"];
+    const DOMAIN: &'static str = "numbers above 0";
+
+    fn contains(x: f64) -> bool {
+        x > 0.0
+    }
 
     fn new(parameters: &[f64]) -> Option<Self> {
         match *parameters {
@@ -66,12 +71,7 @@ impl Member for LogNormalDensity {
 
 impl ExponentialFamily for LogNormal {
     type Member = LogNormalDensity;
-    const DOMAIN: &'static str = "numbers above 0";
     const LEAST: f64 = f64::MIN;
-
-    fn contains(x: f64) -> bool {
-        x > 0.0
-    }
 
     fn sufficient(x: f64) -> f64 {
         x.ln()

@@ -8,6 +8,7 @@ mod assignment;
 pub mod a1de;
 pub mod auto;
 pub mod bernoulli;
+pub mod beta;
 pub mod categorical;
 pub mod counts;
 pub mod exponential;
@@ -18,6 +19,7 @@ pub mod gaussian;
 pub mod histogram;
 pub mod log_normal;
 pub mod multinomial;
+pub mod negative_binomial;
 pub mod normal;
 pub mod pairs;
 pub mod parzen;
@@ -571,9 +573,11 @@ families! {
     "parzen" Parzen: parzen::Parzen,
     "multinomial" Multinomial: multinomial::Multinomial,
     "poisson" Poisson: poisson::Poisson,
+    "negative-binomial" NegativeBinomial: negative_binomial::NegativeBinomial,
     "exponential" Exponential: exponential::Exponential,
     "log-normal" LogNormal: log_normal::LogNormal,
     "gamma" Gamma: gamma::Gamma,
+    "beta" Beta: beta::Beta,
     "histogram" Histogram: histogram::Histogram,
     "auto" Auto: auto::Auto,
 }

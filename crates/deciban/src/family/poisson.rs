@@ -44,6 +44,11 @@ pub struct Rate {
 
 impl Member for Rate {
     const PARAMETERS: &'static [&'static str] = &["rate"];
+    const DOMAIN: &'static str = "counts 0, 1, 2, ...";
+
+    fn contains(x: f64) -> bool {
+        x >= 0.0 && x.fract() == 0.0
+    }
 
     fn new(parameters: &[f64]) -> Option<Self> {
         match *parameters {
@@ -74,11 +79,6 @@ impl Member for Rate {
 
 impl ExponentialFamily for Poisson {
     type Member = Rate;
-    const DOMAIN: &'static str = "counts 0, 1, 2, ...";
-
-    fn contains(x: f64) -> bool {
-        x >= 0.0 && x.fract() == 0.0
-    }
 
     fn with_events(self, events: f64) -> Self {
         Poisson { pseudo_count: events }

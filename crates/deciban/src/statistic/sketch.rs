@@ -87,6 +87,11 @@ impl Quantiles {
         self.buckets.iter().map(|bucket| bucket.1).sum()
     }
 
+    /// The values, ascending, each with its weight.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.buckets.iter().enumerate().map(|(i, bucket)| (self.value(i), bucket.1))
+    }
+
     /// The least value x with `cdf(x)` ≥ p, to the width of its bucket; NaN if there are no values
     /// or `p` is no probability.
     pub fn quantile(&self, p: f64) -> f64 {
