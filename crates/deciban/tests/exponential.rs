@@ -82,7 +82,7 @@ fn fits_and_densities_agree_with_references() {
     }
 }
 
-/// What a family describes.
+/// The numbers that a family describes.
 #[derive(Clone, Copy)]
 enum Domain {
     Counts,

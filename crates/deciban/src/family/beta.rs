@@ -100,7 +100,7 @@ impl ExponentialFamily for Beta {
     }
 
     fn divergence(t: f64, m: f64, delta: f64) -> f64 {
-        // The same for −t and −m; σ ≤ ½ then keeps the digits.
+        // The divergence is the same for −t and −m, and with σ ≤ ½ its terms cancel least.
         if m > 0.0 {
             return Self::divergence(-t, -m, -delta);
         }
@@ -132,7 +132,7 @@ fn exp_less_linear(delta: f64) -> f64 {
     0.5 * delta * delta * series
 }
 
-/// The a and b of these means; `None` where they are no doubles.
+/// Finds the a and b with these means; `None` if they are not finite.
 fn shapes(m: f64, s: f64) -> Option<[f64; 2]> {
     if m > 0.0 {
         return shapes(-m, s).map(|[a, b]| [b, a]);

@@ -168,7 +168,7 @@ impl Spread {
 
 /// A(x, φ)
 fn sum_of_ratios(x: f64, dispersion: f64) -> f64 {
-    /// Sums of so many terms are formed directly: the closed form loses digits where x and φ are small.
+    /// Sums of up to this many terms are added up: the closed form loses digits where x and φ are small.
     const FEW: f64 = 64.0;
     if x <= FEW && x.fract() == 0.0 {
         return (1..x as u32).map(f64::from).map(|j| j / (1.0 + j * dispersion)).sum();
