@@ -34,7 +34,7 @@ fn wild_cells_leave_posteriors_that_sum_to_one() {
             [format!("{x},{y},a\n"), format!("{x},{},b\n", y + 1.0), format!("{x},{},c\n", y + 2.0)]
         })
         .collect();
-    folder.write("rows.csv", &format!("x,y,t\n{}", rows.concat()));
+    folder.write("rows.csv", format!("x,y,t\n{}", rows.concat()));
     folder.write("new.csv", "x,y\n1e4,1\n1e6,1\n1e8,1\n1e12,1\n1e100,1\n1e150,1\n");
     for model in ["gaussian", "naive-bayes", "parzen"] {
         folder.ok(&["fit", "rows.csv", "-t", "t", "--model", model, "-o", "m.deciban"]);

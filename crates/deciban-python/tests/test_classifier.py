@@ -239,7 +239,7 @@ def test_identifiers_are_left_out_of_tables_with_names():
     with pytest.warns(deciban._classifier.RemarkWarning) as warned:
         model = Classifier("naive-bayes").fit(table, Y[:rows])
     said = [str(warning.message) for warning in warned]
-    assert any(line.startswith("column `id`") and line.endswith("it is left out; category='id' keeps it") for line in said)
+    assert any(line.startswith("column `id`") and line.endswith('it is left out; category="id" keeps it') for line in said)
     assert any(line.startswith("column `leak`: decides the class alone") for line in said)
     assert [name for name, _ in model._model.columns] == ["x", "y", "leak"]
     assert_array_equal(model.predict(table), pickle.loads(pickle.dumps(model)).predict(table))
@@ -252,7 +252,7 @@ def test_identifiers_are_left_out_of_tables_with_names():
     assert compared.refit().predict(table).shape == (rows,)
     # A matrix has no names: its columns are those of the model.
     numbers = np.column_stack([np.arange(rows), X[:rows]])
-    with pytest.warns(deciban._classifier.RemarkWarning, match="give ignore='x0'"):
+    with pytest.warns(deciban._classifier.RemarkWarning, match='give ignore="x0"'):
         assert len(Classifier("gaussian").fit(numbers, Y[:rows])._model.columns) == X.shape[1] + 1
 
 

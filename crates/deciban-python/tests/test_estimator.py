@@ -50,7 +50,7 @@ EXPECTED = {
     # The classes of these checks are rounded numbers, and some have one row.
     "naive-bayes": dict.fromkeys(
         """
-        check_dont_overwrite_parameters check_sample_weight_equivalence_on_dense_data check_f_contiguous_array_estimator
+        check_dont_overwrite_parameters check_f_contiguous_array_estimator
         check_methods_sample_order_invariance check_methods_subset_invariance check_dict_unchanged check_fit2d_predict1d
         """.split(),
         ONE_ROW,

@@ -106,7 +106,7 @@ def test_what_to_measure_next(mixed):
     colour = next(worth for worth in first.measurements if worth.column == "colour")
     assert colour.exact and colour.reduction == pytest.approx(0.5 - np.minimum(*shares).sum() / 2, rel=1e-9)
     dear = mixed.next_measurement(nothing, measure_costs={"x": 1000, "y": 1000})[0]
-    assert dear.measurements[0].column == "colour" and dear.to_frame().shape == (3, 6)
+    assert dear.measurements[0].column == "colour" and dear.to_frame().shape == (3, 7)
     assert "lowers the risk by" in str(dear)
     with pytest.raises(ValueError, match="no column `z`"):
         mixed.next_measurement(nothing, measure_costs={"z": 1})

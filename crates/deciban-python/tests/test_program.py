@@ -112,7 +112,7 @@ def test_the_program_uses_our_model(folder, name):
         ("plain", ["--model", "naive-bayes"], True),
         ("mixture", ["--model", "naive-bayes", "--components", "2"], True),
         ("calibrated", ["--model", "naive-bayes", "--calibrate", "logistic"], True),
-        ("fused", ["--model", "fused", "--models", "naive-bayes,multinomial,bernoulli,logistic"], True),
+        ("fused", ["--model", "fused", "--models", "naive-bayes,logistic"], True),
         ("linear", ["--model", "logistic"], False),
         ("complement", ["--model", "multinomial", "--complement", "--columns", "message"], False),
     ],

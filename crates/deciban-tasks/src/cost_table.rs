@@ -103,8 +103,12 @@ impl CostTable {
         let names_classes =
             |margin: &[String]| margin.len() == classes.len() && classes.iter().all(|class| margin.contains(class));
         let (by_row, by_column) = (names_classes(&self.rows), names_classes(&self.columns));
+        let are_classes = self.rows.iter().all(|row| classes.contains(row));
         match self.corner {
-            _ if !by_row && by_column => return Err(self.transposed()),
+            // Rows that are classes, though not all of them, are rows of true classes where the table says so.
+            corner if !by_row && by_column && !(corner == Corner::TrueClasses && are_classes) => {
+                return Err(self.transposed());
+            }
             _ if !by_row => {
                 let (known, rows) = (classes.join(", "), self.rows.join(", "));
                 return Err(self.wrong(format!("there must be a row for each of {known}, and there are {rows}")));

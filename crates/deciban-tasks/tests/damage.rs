@@ -155,8 +155,8 @@ fn mutated(bytes: &[u8], random: &mut Random) -> (Vec<u8>, String) {
             let end = start + text[start..].find(|c| !is_of_number(c)).unwrap();
             let other = TEXTS[random.below(TEXTS.len() as u64) as usize];
             let new = format!("{}{other}{}", &text[..start], &text[end..]);
-            let around = &text[text.floor_char_boundary(start.saturating_sub(60))..start];
-            (with_header(bytes, &new), format!("{other} behind {around}"))
+            let around: Vec<char> = text[..start].chars().rev().take(60).collect();
+            (with_header(bytes, &new), format!("{other} behind {}", around.iter().rev().collect::<String>()))
         }
     }
 }

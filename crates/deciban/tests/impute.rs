@@ -233,16 +233,18 @@ fn levels_are_filled_by_exact_conditionals() {
 
 #[test]
 fn every_family_of_numbers_fills_by_its_mean_and_draws_about_it() {
-    // Whole numbers above 0, which all families take.
+    // Whole numbers above 0, which all families take but one, and shares of them.
     let mut random = Random::new(9);
     let x: Vec<f64> =
         (0..600).map(|i| 1.0 + (random.gamma(2.0) * if i % 2 == 0 { 2.0 } else { 6.0 }).round()).collect();
     let classes: Vec<u32> = (0..600).map(|i| i % 2).collect();
     let schema = Schema::numbers(&["x"], "class", &["few", "many"]).unwrap();
-    let rows = Batch::new(600).column(&x[..]).unwrap().classes(&classes).unwrap();
-    let memory = Memory::new(schema.clone(), rows).unwrap();
+    let shares: Vec<f64> = x.iter().map(|x| x / 200.0).collect();
     let of_levels = ["categorical", "table", "tree", "a1de", "multinomial"];
     for name in NAMES.iter().filter(|name| !of_levels.contains(name)) {
+        let x = if *name == "beta" { &shares } else { &x };
+        let rows = Batch::new(600).column(&x[..]).unwrap().classes(&classes).unwrap();
+        let memory = Memory::new(schema.clone(), rows).unwrap();
         let block = Block::new(vec![0], schema.columns(), AnyFamily::named(name).unwrap());
         let model = Model::Generative(Generative::of_blocks(vec![block]).learn(&memory).unwrap());
         for class in [0, 1] {

@@ -42,7 +42,7 @@ impl<'a> Deciding<'a> {
         let others = rows.len() - sizes.iter().max()?;
         let few = rows.iter().copied().step_by(rows.len().div_ceil(FEW)).collect();
         let are_enough = rows.len() >= FEWEST && others >= FEWEST_OTHERS;
-        are_enough.then(|| Deciding { classes, rows, few, count: sizes.len(), wrong: others / WRONG })
+        are_enough.then_some(Deciding { classes, rows, few, count: sizes.len(), wrong: others / WRONG })
     }
 
     /// Whether a column decides, whose cells `read` gives for rows: numbers or codes, NaN where one is missing.
