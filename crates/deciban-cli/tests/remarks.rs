@@ -212,6 +212,10 @@ fn classes_and_levels_that_mislead_are_named() {
         )
     };
     assert_eq!(fit(&["--model", "naive-bayes"]), [unit("lab", "100 mg/dl"), unit("price", "$1,000")]);
+    // Prices that all differ are no identifiers.
+    table("x,price,t", 200, &|i| format!("{},\"$1,{i:03}\",{}", noise(i), ["a", "b"][i * i % 7 % 2]));
+    let said = fit(&["--model", "naive-bayes"]);
+    assert!(matches!(&said[..], [one] if one.contains("column `price`: numbers with a unit or a sign")), "{said:?}");
     table("x,t", 1000, &|i| format!("{},{}", noise(i), if i % 200 == 0 { "yes" } else { "no" }));
     let rare = "note: class `yes` has 0.50 % of the rows: where every mistake costs the same, hardly a row is decided for it. \
                 With --costs, `predict` and `evaluate` decide by what a mistake costs";

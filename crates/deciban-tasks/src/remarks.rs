@@ -219,7 +219,8 @@ impl Look {
         self.which(|p| p.cells == 0 && p.rows > 1 && !p.is_partial)
     }
 
-    /// Categories in which nearly every cell is a level of its own, and whole numbers that count the rows.
+    /// Categories in which nearly every cell is a level of its own, and whole numbers that count the rows. Prices such as
+    /// `$1,148` may all differ, too, and are not among them.
     fn identifiers(&self) -> Vec<usize> {
         let of_levels = |p: &Profile| p.cells >= FEWEST && 20 * p.distinct >= 19 * p.cells;
         let counts = |p: &Profile| {
@@ -228,7 +229,8 @@ impl Look {
         };
         let mut found = self.which(of_levels);
         found.retain(|&c| self.columns[c].kind == Kind::Category || counts(&self.profiles[c]));
-        found.retain(|&c| self.dates[c].is_none());
+        let units = self.units();
+        found.retain(|c| self.dates[*c].is_none() && !units.contains(c));
         found
     }
 
