@@ -126,7 +126,7 @@ fn a_column_that_decides_the_class_alone_is_named() {
     };
     folder.write("t.csv", format!("x,score,code,boat,t\n{}", (0..300).map(row).collect::<String>()));
     let decides = |column: &str| {
-        let what = "decides the class alone, as what is known only after the class does";
+        let what = "decides the class alone, so it may be something that is known only after the class";
         format!("warning: t.csv: column `{column}`: {what}: if new rows will lack it, give --ignore {column}")
     };
     for more in [&["--model", "naive-bayes"][..], &["--models", "naive-bayes", "--effort", "quick"]] {
@@ -212,7 +212,7 @@ fn classes_and_levels_that_mislead_are_named() {
         )
     };
     assert_eq!(fit(&["--model", "naive-bayes"]), [unit("lab", "100 mg/dl"), unit("price", "$1,000")]);
-    // Prices that all differ are no identifiers.
+    // Prices are not identifiers, even if all of them differ.
     table("x,price,t", 200, &|i| format!("{},\"$1,{i:03}\",{}", noise(i), ["a", "b"][i * i % 7 % 2]));
     let said = fit(&["--model", "naive-bayes"]);
     assert!(matches!(&said[..], [one] if one.contains("column `price`: numbers with a unit or a sign")), "{said:?}");

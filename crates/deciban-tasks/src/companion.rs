@@ -8,7 +8,7 @@ use deciban::{Error, Result};
 
 use crate::remarks::Remark;
 
-/// A companion takes at most so many bytes of a model file: one of texts would take as much as the model.
+/// A companion takes at most this many bytes of a model file: a companion of texts would take as much as the model.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Puts a companion beside a model that does not describe its rows, learned in a pass over them. Where there can be none,

@@ -15,7 +15,7 @@ const ALL: f64 = 0.995;
 pub struct Familiar<'a>(Option<Recogniser<'a>>);
 
 impl<'a> Familiar<'a> {
-    /// By the fingerprint of a model, if it has one.
+    /// Counts the rows that are in the fingerprint of a model; none if the model has no fingerprint.
     pub fn new(model: &'a Model) -> Self {
         Familiar(model.about().fingerprint().map(|own| Recogniser::new(own, model.schema())))
     }

@@ -160,7 +160,7 @@ impl Look {
         // The only column is what the model is to learn from.
         let deciding = if self.columns.len() > 1 { self.deciding.clone() } else { Vec::new() };
         tell(Weight::Warning, deciding, &|names, _| {
-            let what = "decides the class alone, as what is known only after the class does";
+            let what = "decides the class alone, so it may be something that is known only after the class";
             format!("{what}: if new rows will lack it, give §ignore='{names}'")
         });
         tell(Weight::Warning, self.units(), &|names, c| {

@@ -49,7 +49,7 @@ impl ColumnArgs {
         self.open_with(paths, read, Options::default())
     }
 
-    /// The same, with rows that lack their class, files of such rows, and a column of groups.
+    /// Opens labelled rows to learn from, with rows that lack their class, files of such rows, and a column of groups.
     pub fn open_unlabelled(
         &self,
         paths: &[String],

@@ -77,8 +77,8 @@ pub struct Fit {
     /// Keep the statistics of the rows in the model file, so that `update` and `forget` can change the model
     #[arg(long)]
     keep_statistics: bool,
-    /// Rows with the same value of this column belong together: all folds within the fit keep them in one, and the
-    /// column is no feature
+    /// Rows with the same value of this column belong together: all folds within the fit keep them in one. The model
+    /// does not use the column
     #[arg(long, value_name = "COLUMN", conflicts_with = "equal_together")]
     group: Option<String>,
     /// Learn from the rows of this table too, which have no label; --unlabelled-weight is 1 by default then

@@ -109,7 +109,7 @@ fn lacking(gathered: &Gathered, used: &Use<'_>, class: usize) -> Option<String> 
     }
 }
 
-/// What a figure without any curve says.
+/// The words on a figure that has no curve.
 fn without(curves: &[Curve]) -> &'static str {
     match curves.iter().all(|(_, _, miss)| miss.is_empty()) {
         true => "no curve: it needs rows of the class and of others",
